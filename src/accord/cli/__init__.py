@@ -1,1 +1,1 @@
-"""The `accord` command: argv, the environment, the screen, the keyboard. It would be lost if asked about ids."""
+"""The `accord` command: argv, the environment, the screen, the keyboard. Framing and message ids are not known here."""

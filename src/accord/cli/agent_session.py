@@ -1,4 +1,4 @@
-"""An agent that is started for one line, and its session: found or made, configured, noted for the next time."""
+"""The agent that a command line starts, and its session: found or created, configured, recorded for later runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTLE_SECONDS = 30.0
 
 
 class StderrTail:
-    """The end of what an agent writes to its stderr."""
+    """The end of an agent's stderr output."""
 
     def __init__(self) -> None:
         self._tail = bytearray()
@@ -47,7 +47,7 @@ class StderrTail:
 
 
 async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
-    """The result of something that is no turn.
+    """The result of an awaitable outside a turn, within a time limit.
 
     Raises:
         DeadlineExceeded: It took too long.
@@ -63,7 +63,7 @@ async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
 
 @dataclass(frozen=True)
 class Opened:
-    """A session, and whether it is from before; `name` is what the user calls it."""
+    """A session, and whether it was reopened; `name` is the user's name for it."""
 
     session: Session
     resumed: bool
@@ -78,7 +78,7 @@ def line_deadlines(target: Target, options: AgentOptions) -> Deadlines:
 
 
 def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedAgent:
-    """The agent of a line, not open yet: what `accord run` and `accord chat` start is the same."""
+    """The agent of a command line, not open yet; the same for `accord run` and `accord chat`."""
     chosen = {name: value for name in ("edition", "framing") if (value := getattr(options, name)) is not None}
     return connect_to(
         target.entry,
@@ -89,7 +89,7 @@ def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedA
 
 
 def servers_of(options: AgentOptions) -> list[McpServer]:
-    """The MCP servers that the line names; what is wrong with some of them is remarked.
+    """The MCP servers that the line names; a remark says why some are left out.
 
     Raises:
         CommandFailure: A file cannot be used.
@@ -108,7 +108,7 @@ def directories_of(options: AgentOptions) -> list[str]:
     """The additional directories that the line names.
 
     Raises:
-        CommandFailure: One is none.
+        CommandFailure: One is no directory.
     """
     directories = [str(Path(each).absolute()) for each in options.dirs]
     for each in directories:
@@ -150,7 +150,7 @@ class SessionRequest:
 async def open_session(
     agent: ConnectedAgent, request: SessionRequest, log_in: LogIn | None = None, timeout_seconds: float | None = None
 ) -> Session:
-    """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own.
+    """Open a session; the user logs in first where the agent requires it, without a deadline of ours.
 
     Raises:
         AccordError: It cannot be opened.
@@ -159,10 +159,10 @@ async def open_session(
 
 
 async def logged_in(agent: ConnectedAgent, work: Callable[[], Awaitable[T]], log_in: LogIn | None) -> T:
-    """The result of `work`, which is tried once more after a login if the agent wants one.
+    """The result of `work`, which is tried once more after a login if the agent requires one.
 
     Raises:
-        AuthRequired: There is no way to log in, or the user does not want to.
+        AuthRequired: There is no login method, or the user declines.
     """
     try:
         return await work()
@@ -183,7 +183,7 @@ async def _opening(agent: ConnectedAgent, request: SessionRequest) -> Session:
         try:
             return await agent.load_session(request.id, request.cwd, key=request.key, **options)
         except LocalProtocolError:
-            # The agent cannot replay the conversation; going on without it is better than nothing.
+            # The agent cannot replay the conversation; the session goes on without it.
             if request.replay == "required":
                 raise
     return await agent.resume_session(request.id, request.cwd, key=request.key, **options)
@@ -201,10 +201,10 @@ async def running_agent(
     log_in: LogIn | None = None,
     **extra: Any,
 ) -> AsyncIterator[RunningAgent]:
-    """Start the agent; when the block is left it is gone. Without `log_in` an agent that wants a login is a failure.
+    """Start the agent and end it with the block. Without `log_in` an agent that requires a login is a failure.
 
     Raises:
-        CommandFailure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
+        CommandFailure: It did not start, or a failure inside the block; with the end of the agent's stderr.
     """
     tail, output = StderrTail(), StrayOutput()
     try:
@@ -231,7 +231,7 @@ async def running_agent(
 
 
 class StrayOutput:
-    """What a program prints on its stdout before `initialize` is answered, and is no message."""
+    """Lines that a program prints on its stdout before it answers `initialize`, and that are no messages."""
 
     MAX_LINES, MAX_CHARACTERS = 3, 200
 
@@ -247,7 +247,7 @@ class StrayOutput:
             self.lines.append(line)
 
     def failure(self, target: Target) -> CommandFailure:
-        """The program is no agent, or one that must be started in another way."""
+        """The failure that explains the lines: no agent, or an agent that needs other arguments."""
         printed = " / ".join(self.lines)
         message = f"{target.entry.name} did not answer initialize, and printed what is no message: {printed}"
         advice = "Does it speak ACP when it is started so?"
@@ -275,7 +275,7 @@ class RunningAgent:
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
     async def open_session(self, index: SessionIndex, record: ClientSessionRecord | None = None) -> Opened:
-        """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and configured.
+        """The session of a `record`, the last one, the one of a name, or a new one; recorded, and configured.
 
         Raises:
             CommandFailure: There is no such session, or the agent does not open it.
@@ -306,10 +306,10 @@ class RunningAgent:
         roots: Sequence[str] = (),
         replay: bool = False,
     ) -> Session:
-        """A session from before, with its conversation or without.
+        """Reopen a session, with a replay of its conversation or without.
 
         Raises:
-            CommandFailure: The agent does not have it any more, or cannot go on with sessions.
+            CommandFailure: The agent does not have it any more, or cannot reopen sessions.
         """
         request = SessionRequest(
             record.cwd, roots, servers, record.session_id, record.key, "required" if replay else "never"
@@ -329,7 +329,7 @@ class RunningAgent:
         return listed
 
     async def known(self, session_id: str) -> ClientSessionRecord | None:
-        """A session that only the agent knows."""
+        """A session that only the agent has a record of."""
         if not self.agent.capabilities.listing:
             return None
         with phase("session", self.target.typed):
@@ -347,7 +347,7 @@ class RunningAgent:
         """The further directories that the line names.
 
         Raises:
-            CommandFailure: One is none, or the agent takes none.
+            CommandFailure: One is no directory, or the agent does not support them.
         """
         roots = directories_of(self.options)
         if roots and not self.agent.capabilities.additional_directories:
@@ -359,10 +359,10 @@ class RunningAgent:
     # --- settings
 
     async def settle(self, session: Session) -> None:
-        """Set what the config and the line want to be set; what only the config wants need not succeed.
+        """Set the options of the config and of the line; those of the config alone may fail.
 
         Raises:
-            CommandFailure: The line wants something that the agent does not have or does not take.
+            CommandFailure: The line sets an option or value that the agent does not have or accept.
         """
         entry, options = self.target.entry, self.options
         hints: list[tuple[str, str]] = list(entry.options.items())

@@ -1,4 +1,4 @@
-"""`accord agents doctor`: whether an agent starts, what it speaks, wants a login, opens a session and ends."""
+"""`accord agents doctor`: checks an agent's start, its editions, its login, a session, and its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from accord.time_scale import scaled
 
 EDITIONS = ("1", "2", "2-june")
 FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_directories", "logout")
-# Agents tell their commands some time after a session was opened, or never.
+# Agents report their commands some time after a session was opened, or never.
 COMMANDS_SECONDS = scaled(5.0)
 
 
@@ -38,7 +38,7 @@ async def examine(target: Target, options: AgentOptions, screen: TextScreen) -> 
     try:
         return await _examine(target, options, _Finding(screen))
     except CommandFailure as failure:
-        # To see the doctor is no advice of the doctor.
+        # The advice to run the doctor is left out in the doctor itself.
         failure.examine = ""
         raise
 
@@ -58,7 +58,7 @@ async def _examine(target: Target, options: AgentOptions, finding: _Finding) -> 
     async with running_agent(target, options, observers=[observe]) as running:
         finding.report(own("start"), _ok(begun), good=True)
         await _report_handshake(running, finding)
-        # While this process is examined, one for each edition starts beside it.
+        # While this process is examined, one process per edition starts in parallel.
         async with asyncio.TaskGroup() as tasks:
             attempts = [tasks.create_task(_try_edition(target, options, edition)) for edition in EDITIONS]
             failure = await _try_session(running, finding)
@@ -141,7 +141,7 @@ async def _try_session(running: RunningAgent, finding: _Finding) -> CommandFailu
 
 
 async def _wait_for_commands(session: Session) -> None:
-    """Return when the agent has told its commands, or has had the time for it."""
+    """Return when the agent has reported its commands, or after the time limit."""
     told = asyncio.Event()
 
     def listen(event: Event) -> None:
@@ -161,14 +161,14 @@ async def _wait_for_commands(session: Session) -> None:
 
 @dataclass(frozen=True)
 class _EditionResult:
-    """Whether an agent speaks an edition, in words."""
+    """The result of one edition, as text."""
 
     text: SafeText
     good: bool | None
 
 
 async def _try_edition(target: Target, options: AgentOptions, edition: str) -> _EditionResult:
-    """Insist on an edition."""
+    """Connect with one edition only."""
     begun = time.monotonic()
     try:
         async with running_agent(target, replace(options, edition=edition)):

@@ -1,4 +1,4 @@
-"""Exceptions as failures of the command, in one place: the status, the phase, and what to do about it."""
+"""The mapping of exceptions to failures of the command: exit status, phase and advice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DATA_CHARACTERS = 400
 
 @contextlib.contextmanager
 def phase(name: str, agent: str = "") -> Iterator[None]:
-    """Errors in this context are failures of that phase; `agent` is how its name is typed."""
+    """Errors in this context are failures of that phase; `agent` is its name on the command line."""
     try:
         yield
     except AccordError as error:
@@ -56,11 +56,11 @@ def failure_of(error: AccordError, name: str, agent: str = "") -> CommandFailure
 
 
 def session_failure(error: AccordError, session_id: str, agent: str = "") -> CommandFailure:
-    """The failure that an exception means where a session from before was to be opened."""
+    """The failure that an exception means while a session is reopened."""
     failure = failure_of(error, "session", agent)
     if isinstance(error, AuthRequired | RequestCancelled | TransportError | DeadlineExceeded):
         return failure
-    # Whatever words an agent has for it: it does not go on with this session.
+    # Independent of the agent's error: it cannot reopen this session.
     message = f"the agent cannot go on with the session {session_id}: {failure.message}"
     return CommandFailure(
         Status.NO_SESSION, "session", message, advice=f"See: accord sessions ls {agent}".strip(), cause=failure.cause
@@ -68,7 +68,7 @@ def session_failure(error: AccordError, session_id: str, agent: str = "") -> Com
 
 
 def unforeseen(error: AccordError | OSError) -> CommandFailure:
-    """The failure of something that went wrong outside every phase: of the user's files, or of the system."""
+    """The failure for an exception outside every phase: of the user's files, or of the system."""
     if isinstance(error, AccordError):
         return failure_of(error, "config")
     where = "" if error.filename is None else f"{error.filename}: "
@@ -138,7 +138,7 @@ def _login(error: AuthRequired, _name: str, agent: str) -> CommandFailure:
 
 
 def _known_login(agent: str) -> str:
-    """What the catalogue says about logging in to an agent that was named, for those that offer nothing themselves."""
+    """The catalogue's login advice for a named agent, for agents that offer no login method themselves."""
     from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only when something is wrong
     from accord.config.catalogue_lookup import login_sentence  # noqa: PLC0415
 
@@ -152,14 +152,14 @@ def _way(method: dict[str, Any]) -> str:
 
 
 def login_line(agent: str, method: str = "") -> str:
-    """The line that logs in to an agent; a method stands behind a name, and before a command."""
+    """The command that logs in to an agent; a method comes behind a name, and before a command."""
     parts = (method, agent) if agent.startswith("-- ") else (agent, method)
     return " ".join(["accord agents login", *filter(None, parts)])
 
 
 def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
     if name == "login":
-        # The agent runs; it is its login program that failed.
+        # The agent runs; its login program failed.
         advice = f"Try it again: {login_line(agent)}"
         return CommandFailure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
     advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
@@ -194,7 +194,7 @@ def _refused(error: RequestError, name: str, _agent: str) -> CommandFailure:
 
 
 def _data_text(data: Any, known: Collection[str] = ()) -> str:
-    """The `data` of an error behind its message: a reason in words first, then all that is not `known`, as JSON."""
+    """The `data` of an error behind its message: a textual reason first, then the fields not in `known`, as JSON."""
     if data is None or data == {}:
         return ""
     if isinstance(data, str):

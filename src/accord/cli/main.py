@@ -1,4 +1,4 @@
-"""The entry point: chooses the verb by the first argument. Nothing of a verb is imported before it is chosen."""
+"""The entry point: selects the verb by the first argument, and imports that verb alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ to copy:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the line says; the exit status."""
+    """Run the command line; returns the exit status."""
     line = list(sys.argv[1:] if arguments is None else arguments)
     _take_any_text()
     try:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         from accord.cli.show.screen import silence  # noqa: PLC0415 - not for `--version`
 
-        # Nobody reads any more, which is no error: `accord agents | head -1`.
+        # The reader has closed the pipe, which is no error: `accord agents | head -1`.
         silence()
         return 0
     except KeyboardInterrupt:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _take_any_text() -> None:
-    """A terminal or a pipe that has no UTF-8 gets replacements for what it cannot show."""
+    """Have streams without UTF-8 replace characters that they cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

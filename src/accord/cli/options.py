@@ -1,4 +1,4 @@
-"""The parser of a verb, and the options that several verbs share, before it is known which agent they are for."""
+"""The parser of a verb, and the options that several verbs share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None
     """The words before the first `--`, and the command behind it; None where there is no `--`.
 
     Raises:
-        UsageFailure: Nothing is behind it that could be a program.
+        UsageFailure: There is no program behind it.
     """
     line = list(arguments)
     if "--" not in line:
@@ -30,7 +30,7 @@ def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None
 
 
 class Parser(argparse.ArgumentParser):
-    """Options and words in any order; what is wrong is one line and the status 2."""
+    """Options and words in any order; an error is one line and the status 2."""
 
     def __init__(self, verb: str, usage: str, description: str, examples: str) -> None:
         super().__init__(
@@ -47,17 +47,17 @@ class Parser(argparse.ArgumentParser):
         """The parsed arguments.
 
         Raises:
-            UsageFailure: Nothing that this verb understands.
+            UsageFailure: The arguments are invalid for this verb.
         """
         return self.parse_intermixed_args(list(arguments))
 
     def error(self, message: str) -> NoReturn:
-        """Say it in our way; argparse would print its usage and leave."""
+        """Raise a failure of ours; argparse would print its usage and exit."""
         raise UsageFailure(message, advice=f"See: accord {self.verb} --help")
 
 
 class InOrder(argparse.Action):
-    """Keeps what several options say in one list, in the order of the line."""
+    """Collects the values of several options in one list, in the order of the line."""
 
     def __call__(
         self,
@@ -76,7 +76,7 @@ EDITIONS = ("auto", "newest", "1", "2", "2-june")
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """How an agent is to be started, and what its session is to be like."""
+    """The options for the start of an agent and for its session."""
 
     edition: str | None = None
     framing: str | None = None
@@ -89,14 +89,14 @@ class AgentOptions:
     model: str | None = None
     mode: str | None = None
     rules: tuple[tuple[str, str], ...] = ()
-    """`allow`, `deny` or `rules`, and what follows, in the order of the line."""
+    """`allow`, `deny` or `rules`, with their values, in the order of the line."""
     last: bool = False
     session: str | None = None
     max_tools: int | None = None
 
 
 def add_agent_options(parser: Parser) -> None:
-    """How the agent is started."""
+    """Options for the start of the agent."""
     group = parser.add_argument_group("the agent")
     group.add_argument("--edition", choices=EDITIONS, help="the protocol's edition; auto unless given")
     group.add_argument("--framing", choices=("lines", "headers"), help="how messages are separated; lines unless given")
@@ -125,7 +125,7 @@ def add_session_options(parser: Parser) -> None:
 
 
 def add_permission_options(parser: Parser) -> None:
-    """Options for what it may do without asking."""
+    """Options for permission without asking."""
     group = parser.add_argument_group(
         "permission (the first rule that matches counts; no rule and no terminal: denied)"
     )
@@ -138,10 +138,10 @@ def add_permission_options(parser: Parser) -> None:
 
 
 def agent_options_of(options: argparse.Namespace) -> AgentOptions:
-    """The options that were given; those that a verb does not have are as if they were not given.
+    """The given options; those that a verb does not have count as not given.
 
     Raises:
-        UsageFailure: Something is no `K=V`.
+        UsageFailure: A value is no `K=V`.
     """
     given = vars(options)
     return AgentOptions(
@@ -171,14 +171,14 @@ def pair_of(text: str, option: str) -> tuple[str, str]:
 
 
 def count_of(text: str) -> int:
-    """A number of things, as an option says it."""
+    """The value of an option that is a count."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     return int(text)
 
 
 def seconds_of(text: str) -> float:
-    """A number of seconds, as an option says it."""
+    """The value of an option that is a number of seconds."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where the sockets of running processes are, who may use them, and how those of dead processes are removed.
+"""The sockets of running processes: their folder, their access checks, and the removal of dead ones.
 
 They are in `live/` of the state folder, which every process of a user finds, or, where that path is too long for a
 socket, in a private folder below `/tmp`. The names are random and never used again: a socket that refuses a connection
@@ -22,12 +22,12 @@ from accord.config.paths import ConfigPaths
 from accord.stores.folder import make_folder
 
 VERSION = 1
-"""The version of what is said over the sockets."""
+"""The version of the protocol over the sockets."""
 SUFFIX = ".sock"
-# A socket that is not listening yet has this one: it would refuse a connection although its process lives.
+# The suffix of a socket that does not listen yet: it would refuse a connection although its process lives.
 _NEW = ".new"
 _NEW_SECONDS = 60.0
-# What `sockaddr_un` holds on the narrowest of our systems (macOS: 104), without the final zero.
+# The length of `sockaddr_un` on the narrowest of our systems (macOS: 104), without the final zero.
 MAX_PATH_BYTES = 103
 _NAME_BYTES = 1 + 32 + len(SUFFIX)
 
@@ -50,7 +50,7 @@ def sockets_folder() -> Path:
 
 
 def check_private(folder: Path) -> None:
-    """Refuse a folder that is not ours alone: below `/tmp` anybody could have made it.
+    """Refuse a folder that is not private to this user: below `/tmp` any user could have made it.
 
     Raises:
         OSError: It is a link, another user's, open to others, or not there.

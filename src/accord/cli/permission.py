@@ -31,7 +31,7 @@ def policy_of(
 ) -> Policy:
     """The policy for `connect(permission=...)`; `on_question` is None where there is no user to ask.
 
-    What the user answers with "always" is kept in the state folder. `notify` gets a line for the user.
+    Answers with "always" are kept in the state folder. `notify` gets a line for the user.
     """
     entry = target.entry
     folder = ConfigPaths.here().state / "always"
@@ -55,7 +55,7 @@ def decided_by(verdict: Verdict, target: Target) -> str:
 
 
 def rules_of(typed: Sequence[tuple[str, str]]) -> list[Rule]:
-    """The rules; those of a file stand where the file was named.
+    """The rules; those of a file come at the place of its option.
 
     Raises:
         UsageFailure: One cannot be understood.

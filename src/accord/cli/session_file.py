@@ -1,7 +1,7 @@
-"""A session as one file: a line that says what it is, a line for each event, and a last line with a digest.
+"""The export format of a session, one file: a header line, a line per event, and a last line with a digest.
 
 `docs/formats.md` documents the form. It is read strictly: a file that was cut, changed or written by a later version is
-refused as a whole, before anything is kept.
+refused as a whole, before anything is stored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SessionHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 async def write_session(path: Path, header: SessionHeader, events: AsyncIterator[list[Event]]) -> int:
-    """Write the file, readable by its owner alone; nothing is left where that fails. Returns the number of events.
+    """Write the file, readable by its owner alone; a failure leaves no file. Returns the number of events.
 
     Raises:
         UsageFailure: It cannot be written.
@@ -87,7 +87,7 @@ async def _write(file: IO[bytes], header: SessionHeader, events: AsyncIterator[l
 
 
 class SessionFile:
-    """An open file that was found to be whole. Close it."""
+    """An open file that passed all checks; to be closed by its user."""
 
     def __init__(self, path: Path) -> None:
         """Open and check it.
@@ -97,7 +97,7 @@ class SessionFile:
         """
         self._path = path
         try:
-            # Without waiting: a FIFO has no end, and nobody may ever write to it.
+            # Non-blocking: a FIFO may never have a writer.
             self._file = open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")  # noqa: PTH123, SIM115
         except OSError as error:
             raise UsageFailure(f"{path} cannot be read: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""Our records of sessions as the command uses them: what happens where they cannot be read or written."""
+"""The session records in the command's view: unreadable records are failures, unwritable ones a remark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accord.time_scale import scaled
 
 T = TypeVar("T")
 
-# What agents put before every id; it need not be typed.
+# The prefix that agents put before every id; it need not be typed.
 PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
 
 
@@ -73,7 +73,7 @@ class SessionIndex:
         prompt: str | None = None,
         opened: bool = False,
     ) -> None:
-        """A session was used just now; `key` is ours for it, to which remembered answers are bound.
+        """Record that a session was used now; `key` is our key for it, to which remembered answers are bound.
 
         With `opened` it was not prompted yet; `prompt` is the first prompt.
         """
@@ -91,11 +91,11 @@ class SessionIndex:
             remark(filled("sessions are not noted: {}", str(error)))
 
     def last(self, agent: str | None = None) -> ClientSessionRecord | None:
-        """The one that was used last in this directory."""
+        """The session that was used last in this directory."""
         return self._read(lambda records: records.last(".", agent))
 
     def named(self, name: str, agent: str | None = None) -> ClientSessionRecord | None:
-        """The one of this name in this directory, else the one whose id it is, or begins with it.
+        """The session of this name in this directory, else the one with this id or beginning of an id.
 
         Raises:
             CommandFailure: Several ids begin so, or the records cannot be read.
@@ -115,11 +115,11 @@ class SessionIndex:
         return self._read(lambda records: records.find(session_id, agent))
 
     def all(self, *, everywhere: bool, agent: str | None = None) -> list[ClientSessionRecord]:
-        """All of this directory, or all; the last used first. Also those that nobody prompted."""
+        """All sessions of this directory, or all; the last used first. Includes those without a prompt."""
         return self._read(lambda records: records.all(None if everywhere else ".", agent))
 
     def forget(self, record: ClientSessionRecord) -> bool:
-        """Drop one; says whether it was there."""
+        """Drop a record; returns whether it existed."""
         try:
             return self._write(lambda records: records.forget(record.agent, record.session_id))
         except StoreError as error:
@@ -133,7 +133,7 @@ def first_line(prompt: str) -> str | None:
 
 
 def is_listed(record: ClientSessionRecord) -> bool:
-    """A session that nobody prompted is listed only while it is open."""
+    """Whether a session is listed: one without a prompt only while it is open."""
     return record.prompted or record.is_open
 
 

@@ -1,4 +1,4 @@
-"""Ids and names of sessions as people see and type them: short ids that are unique, and names that look like an id."""
+"""Short unique ids of sessions for people to type, and the check of names that look like an id."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from accord.config import ClientSessionRecord
 from accord.display import SafeText, filled
 
 SHORT_LETTERS = 8
-# So many letters in common, one of them a digit, are no accident.
+# So many common characters, one of them a digit, are no coincidence.
 ALIKE_LETTERS = 6
 
 
 def bare_id(session_id: str) -> str:
-    """An id without what agents put before every id."""
+    """An id without the prefix that agents put before every id."""
     for prefix in PREFIXES:
         session_id = session_id.removeprefix(prefix)
     return session_id
 
 
 def short_id(session_id: str, known: Iterable[str]) -> str:
-    """The beginning of an id, long enough to be typed instead of it: it begins no other one that is known."""
+    """The beginning of an id that is unique among the known ids."""
     bare = bare_id(session_id)
     others = {form for other in known if other != session_id for form in (other, bare_id(other))}
     length = max((len(_common(bare, other)) + 1 for other in others), default=0)
-    # An id that another one begins with has nothing shorter than itself.
+    # An id that is the beginning of another one cannot be shortened.
     return bare[: max(length, SHORT_LETTERS)] if length <= len(bare) else session_id
 
 
 def known_ids(index: SessionIndex) -> list[str]:
-    """The ids of our records; none where they cannot be read, which must not end a run."""
+    """The ids of our records; none where they cannot be read, because that must not fail a run."""
     try:
         return [record.session_id for record in index.all(everywhere=True)]
     except CommandFailure:
@@ -42,7 +42,7 @@ def known_ids(index: SessionIndex) -> list[str]:
 async def check_new_name(
     index: SessionIndex, name: str, agent: str, yes: Callable[[SafeText], Awaitable[bool]] | None
 ) -> None:
-    """Question a name that begins a session, and looks like the id of another one: a slip, or another agent's.
+    """Ask about the name of a new session that looks like the id of another one: a mistake, or another agent's id.
 
     `yes` asks the user; None where there is no user to ask.
 

@@ -1,4 +1,4 @@
-"""`accord sessions prune`: forgets old sessions, and never one that a process has open."""
+"""`accord sessions prune`: deletes old sessions, and never one that a process has open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def age_of(text: str) -> float:
 
 
 async def prune(index: SessionIndex, running: RunningAgent | None, age: str, *, dry_run: bool) -> int:
-    """Forget what is older, and tell what that was. With an agent also what only it knows, there too.
+    """Delete older sessions and report them. With an agent, also those that only the agent has, and there too.
 
     Raises:
         CommandFailure: A process does not say which sessions it has open, or the agent does not delete one.
@@ -68,7 +68,7 @@ async def prune(index: SessionIndex, running: RunningAgent | None, age: str, *, 
 async def _listed(
     running: RunningAgent, known: dict[tuple[str, str], ClientSessionRecord]
 ) -> dict[tuple[str, str], ClientSessionRecord]:
-    """The agent's own list, with the later of two times where we know a session too."""
+    """The agent's list, with the later of two times where we have a record too."""
     found: dict[tuple[str, str], ClientSessionRecord] = {}
     if not running.agent.capabilities.listing:
         return found
@@ -87,7 +87,7 @@ async def _listed(
 async def _remove(
     index: SessionIndex, running: RunningAgent | None, wanted: list[ClientSessionRecord]
 ) -> tuple[list[ClientSessionRecord], int]:
-    """What is gone, and how many an agent would not delete because another process has them open."""
+    """Delete sessions; returns those deleted, and how many an agent refused because another process has them open."""
     if running is not None and not running.agent.capabilities.delete:
         remark(own("this agent cannot delete sessions; only our records are forgotten"))
     progress = Progress(sys.stderr, shown=True)

@@ -1,6 +1,6 @@
-"""Sessions out of and into this machine: from and to the built-in agent's own store, others through their agent.
+"""Export and import of sessions: the built-in agent's through its store, those of others through their agent.
 
-A session of another agent that was imported is kept in a store of ours: it can be shown and exported, and no more.
+An imported session of another agent is kept in a store of ours: it can be shown and exported, but not continued.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from accord.session.transcript import Transcript
 from accord.stores import SessionRecord, SqliteStore, default_path
 
 IMPORTED = "imported:"
-"""What the agent's name of an imported session begins with, where the session is not the built-in agent's."""
+"""The prefix of the agent's name for imported sessions of agents other than the built-in one."""
 # The names under which the two stores are kept in the state folder.
 _BUILT_IN, _OURS = "accord", "imported"
 _PAGE = 256
-# What of the built-in agent's state goes into a file and comes out of one: not what the user allowed (`answers`), nor
-# what a later version may keep beside it.
+# The fields of the built-in agent's state that are exported and imported: not the user's `answers`, nor fields that a
+# later version may add.
 _PORTABLE = frozenset({"messages", "counted_tokens", "counted", "cost", "priced"})
 
 
@@ -58,7 +58,7 @@ async def imported_transcript(record: ClientSessionRecord) -> Transcript:
     """The conversation of an imported session.
 
     Raises:
-        CommandFailure: It is not there any more.
+        CommandFailure: It does not exist any more.
     """
     async with _store(built_in=False) as store:
         await _find(store, record.session_id)
@@ -85,7 +85,7 @@ async def export_kept(path: Path, record: ClientSessionRecord, *, built_in: bool
 
 
 async def export_replayed(path: Path, record: ClientSessionRecord, session: Session) -> int:
-    """Write what an agent has replayed of its session; the number of events."""
+    """Write the events that an agent has replayed; returns their number."""
     moments = (record.created_at, record.updated_at or time.time())
     header = _header(record, record.agent, session.cwd, session.title, moments, None, built_in=False)
 
@@ -127,7 +127,7 @@ async def _pages(store: SqliteStore, session_id: str) -> AsyncIterator[list[Even
 
 
 def _portable(state: bytes | None) -> bytes | None:
-    """The state of the built-in agent without what the user allowed: a file must not bring permission along."""
+    """The state of the built-in agent without the user's answers: a file must not carry permissions."""
     if state is None:
         return None
     try:
@@ -149,7 +149,7 @@ async def _find(store: SqliteStore, session_id: str) -> SessionRecord:
 async def import_session(
     path: Path, index: SessionIndex, *, new_id: bool, progress: Callable[[int, int], Awaitable[None]]
 ) -> ClientSessionRecord:
-    """Keep the session of a file as one of this directory, whole or not at all.
+    """Import the session of a file as one of this directory, whole or not at all.
 
     Raises:
         CommandFailure: The file cannot be used, or its session is here already.

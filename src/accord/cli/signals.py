@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: the first one stops what goes on, the second one leaves at once.
+"""SIGINT, SIGTERM and SIGHUP: the first signal stops the running work, the second one exits at once.
 
 Plain signal handlers, not the loop's: the second signal has to count also while the loop is busy or waits in a write to
 a pipe that is not read. Processes that were started are ended by the watchdog, however we leave.
@@ -40,7 +40,7 @@ class Interrupts:
 
     @contextmanager
     def caught(self) -> Iterator[Interrupts]:
-        """Catch them while this lasts; until something else is to be stopped, that is the task that is in here."""
+        """Catch the signals while this lasts; they cancel the task in this block, unless `stopping` is active."""
         self._loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         self._stop = lambda: None if task is None else _cancel(task)
@@ -62,7 +62,7 @@ class Interrupts:
         self.count += 1
         if self.count > 1:
             self._leave()
-            # Not through Python's own end: that would wait for what we are asked not to wait for.
+            # Not through Python's own exit: that would wait for threads.
             os._exit(Status.INTERRUPTED)
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -74,7 +74,7 @@ def _cancel(task: asyncio.Task[Any]) -> None:
 
 
 _BASE = 128
-"""A shell's status of a command that a signal ended is this much and its number."""
+"""A shell adds the number of a signal to this for the status of a command that the signal ended."""
 
 
 class Signals:
@@ -87,7 +87,7 @@ class Signals:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Catch them while this lasts; the first one cancels the task that is in here."""
+        """Catch the signals while this lasts; the first one cancels the task in this block."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def on_signal(number: int, _frame: FrameType | None) -> None:

@@ -1,7 +1,7 @@
 """Exit codes, the failures of a command, and the lines on stderr: failures, remarks, and the log.
 
 A failure is one line for people and one record for programs. The log goes nowhere unless `ACCORD_LOG` names a level.
-Log records and tracebacks quote texts of others: both are made safe here.
+Log records and tracebacks quote foreign texts: both are sanitized here.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Status(IntEnum):
 
 
 class CommandFailure(Exception):
-    """Why the command cannot go on.
+    """A failure that ends the command.
 
-    `phase` says at what it was (`usage`, `config`, `start`, `session`, `settings`, `prompt`, `login`); `advice` what to
-    do, and `examine` names the agent that `accord agents doctor` could look at; `agent_stderr` is the end of what the
-    agent wrote there.
+    `phase` is the step that failed (`usage`, `config`, `start`, `session`, `settings`, `prompt`, `login`); `advice`
+    says what to do, and `examine` names the agent for `accord agents doctor`; `agent_stderr` is the end of the agent's
+    stderr.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CommandFailure(Exception):
 
     @property
     def advice(self) -> str:
-        """What to do, in a sentence or two."""
+        """The advice, in a sentence or two."""
         if not self.examine:
             return self._advice
         see = f"accord agents doctor {self.examine}"
@@ -89,7 +89,7 @@ class CommandFailure(Exception):
 
 
 class UsageFailure(CommandFailure):
-    """The line that was typed cannot be understood."""
+    """An invalid command line."""
 
     def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(Status.USAGE, "usage", message, advice=advice)
@@ -133,7 +133,7 @@ class SafeFormatter(logging.Formatter):
 
 
 def direct_logs(*, warnings: bool = False) -> None:
-    """Direct the log of this process. What a user must know is printed by the command itself, and once.
+    """Direct the log of this process. Messages for the user are printed by the command itself, not logged.
 
     `warnings` are shown also without a level, each as its message alone: for a program that an editor starts.
     """
@@ -148,7 +148,7 @@ def direct_logs(*, warnings: bool = False) -> None:
 
 
 def direct_tracebacks() -> None:
-    """Let the traceback of an uncaught exception be safe text."""
+    """Sanitize the traceback of an uncaught exception."""
 
     def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
         sys.stderr.write(prose("".join(traceback.format_exception(kind, error, where))))

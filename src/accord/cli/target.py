@@ -1,4 +1,4 @@
-"""AGENT: a name from the config, the registry or the built-in one, or a command behind `--`; and who has to agree."""
+"""The argument AGENT: a configured, registered or built-in name, or a command behind `--`; and the user's approval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
 
 START_SECONDS = 60.0
-# How a command is noted, and typed.
+# The prefix of a command in the records, and on the line.
 COMMAND = "-- "
 ADDRESSES = ("ws://", "wss://", "http://", "https://")
 
@@ -28,7 +28,7 @@ _POLICY_TEXTS: dict[str | None, SafeText] = {
 
 @dataclass(frozen=True)
 class Target:
-    """An agent as the line names it. `key` is the name under which its sessions are noted."""
+    """An agent as the line names it. `key` is the name under which its sessions are recorded."""
 
     entry: AgentEntry
     key: str
@@ -36,11 +36,11 @@ class Target:
 
     @property
     def typed(self) -> str:
-        """How it is named at the end of a line."""
+        """Its form at the end of a command line."""
         return self.key
 
     def go_on(self, what: str, option: str = "-c") -> str:
-        """The line that goes on with a session."""
+        """The command line that continues a session."""
         if self.is_command:
             return f'accord run {option} "{what}" {self.key}'
         return f'accord run {self.key} {option} "{what}"'
@@ -50,7 +50,7 @@ def split_agent(arguments: Sequence[str], command: Sequence[str] | None, verb: s
     """The agent's name, None where there is a command, and the other words.
 
     Raises:
-        UsageFailure: Nobody is named.
+        UsageFailure: No agent is named.
     """
     if command is not None:
         return None, list(arguments)
@@ -73,7 +73,7 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
     if name.startswith(ADDRESSES):
         raise UsageFailure(f"{name}: agents at an address come later: this version starts programs")
     if any(character.isspace() for character in name):
-        # A text where the agent's name should stand: no agent has a name like that.
+        # A text in place of the agent's name: no agent has a name like that.
         advice = f"Type: accord run AGENT {shlex.quote(name)}; try demo, or see: accord agents ls"
         raise UsageFailure("no agent is named before the text", advice=advice)
     with phase("config"):
@@ -82,7 +82,7 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
 
 
 def noted_target(key: str) -> Target:
-    """The agent that was noted under a key.
+    """The agent that was recorded under a key.
 
     Raises:
         CommandFailure: There is none of that name, or the key is no command that could be typed.
@@ -105,7 +105,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
     `yes` asks the user; None where there is no user to ask.
 
     Raises:
-        CommandFailure: The user does not agree, or cannot be asked, or the program cannot be had.
+        CommandFailure: The user does not agree, or cannot be asked, or the program cannot be installed.
     """
     entry = target.entry
     if entry.needs_trust:
@@ -138,7 +138,7 @@ async def _allow_download(entry: AgentEntry, yes: Callable[[SafeText], Awaitable
 
 
 def _trust_question(entry: AgentEntry) -> SafeText:
-    """All that the file decides: what is run, where, with which environment, and what is allowed without asking."""
+    """The trust question with everything that the file decides: command, directory, environment, permissions."""
     lines = [
         filled("{} belongs to this project and wants to run:", entry.source),
         filled("  {}", exact(shlex.join(entry.argv)) or own("a program from a registry")),

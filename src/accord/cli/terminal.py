@@ -1,4 +1,4 @@
-"""The user at a terminal: one line asked for at a time, permission questions, forms, and the choice of a login."""
+"""Questions to the user at a terminal: input lines, permission requests, forms, and the choice of a login."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def is_interactive() -> bool:
 
 
 class UserTerminal:
-    """Questions on stderr, answers from stdin, so that stdout stays what it was meant to be."""
+    """Questions on stderr, answers from stdin; stdout is left to the output."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress or Progress(sys.stderr, shown=False)
         self._screen = TextScreen(sys.stderr, self._progress, colours=has_colours(sys.stderr, os.environ))
         self._alone = asyncio.Lock()
         self.before: Callable[[], None] = lambda: None
-        """Called before a question: all earlier output should be on the screen."""
+        """Called before a question, to write all earlier output."""
         self.after: Callable[[], None] = lambda: None
-        """Called when it was answered."""
+        """Called when a question was answered."""
 
     @contextlib.asynccontextmanager
     async def floor(self) -> AsyncIterator[None]:
-        """One question after the other, and nothing else is shown meanwhile."""
+        """Hold the screen for one question: others wait, and no output is shown meanwhile."""
         async with self._alone:
             self.before()
             held, self._progress.is_held = self._progress.is_held, True
@@ -60,7 +60,7 @@ class UserTerminal:
                 self.after()
 
     def show(self, lines: Iterable[Line]) -> None:
-        """Show something that belongs to a question."""
+        """Show a line that belongs to a question."""
         self._screen.lines(lines)
         self._screen.flush()
 
@@ -71,7 +71,7 @@ class UserTerminal:
         try:
             answer = await _read_line()
         except asyncio.CancelledError:
-            # Whatever comes next begins on a line of its own.
+            # The next output begins on a new line.
             self._screen.line([])
             raise
         self._screen.forget_line()
@@ -107,7 +107,7 @@ KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_alwa
 
 
 def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
-    """A key for each option that can be given: a letter for the kinds that everybody knows, a number for the rest."""
+    """A key for each option that can be given: a letter for the known kinds, a number for the rest."""
     keys: dict[str, PermissionOption] = {}
     for number, option in enumerate(options, 1):
         if not option.can_be_given(options):
@@ -150,9 +150,9 @@ class _Choices:
             terminal.show_line(filled("  always can also mean:  {}", names), "dim")
 
     def meant(self, answer: str) -> tuple[bool, PermissionOption | WiderAnswer | None]:
-        """Whether an answer is understood, and what it is.
+        """The option that an answer means, and whether it was understood.
 
-        Whatever ids and names the agent's options have: a typed refusal allows nothing.
+        A typed refusal never allows anything, independent of the ids and names of the agent's options.
         """
         key = answer.lower()
         if key in self._wide:
@@ -162,7 +162,7 @@ class _Choices:
             return True, self._question.reject()
         option = option or _named(answer, self._options.values())
         if option is None and not any(each.consent == "allow" for each in self._options.values()):
-            # Whatever was meant: there is nothing that could be allowed.
+            # No option can be allowed, so the answer does not matter.
             return True, self._question.reject()
         return option is not None, option
 
@@ -170,7 +170,7 @@ class _Choices:
 class Questions:
     """The answers of the user at the terminal.
 
-    `shown` says whether what a question is about is on the same screen already.
+    `shown` returns whether the subject of a question is on the same screen already.
     """
 
     def __init__(self, terminal: UserTerminal, shown: Callable[[PermissionQuestion], bool]) -> None:
@@ -248,7 +248,7 @@ class Questions:
                 self._terminal.show_line(filled("  a number from 1 to {}", len(choices)), "dim")
 
     def alone(self) -> AbstractAsyncContextManager[None]:
-        """While this lasts another program has the terminal: nothing is asked, and nothing is shown."""
+        """Give the terminal to another program while this lasts: no question and no output is shown."""
         return self._terminal.floor()
 
 
@@ -286,7 +286,7 @@ def _field_value(answer: str, field: dict[str, Any], *, needed: bool) -> Any:
     """The value that was typed; None to leave the field out.
 
     Raises:
-        ValueError: It cannot be that.
+        ValueError: The text is no valid value.
     """
     if not answer:
         if "default" in field:
@@ -311,13 +311,13 @@ def _yes_or_no(answer: str) -> bool:
 _READERS: dict[str, Callable[[str], Any]] = {"boolean": _yes_or_no, "integer": int, "number": float}
 
 LogIn: TypeAlias = Callable[[ConnectedAgent], Awaitable[bool]]
-"""Logs the user in; False where the user does not want to, or the agent offers no way."""
+"""Logs the user in; False where the user declines, or the agent offers no method."""
 
 
 def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
-    """The user is asked which way, also where there is only one: it may open a browser, or cost something.
+    """Ask the user for the login method, also where there is only one: it may open a browser, or cost something.
 
-    `typed` is how the agent is named on the line.
+    `typed` is the agent's form on the command line.
     """
 
     async def log_in(agent: ConnectedAgent) -> bool:
@@ -339,7 +339,7 @@ def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
 
 @contextlib.contextmanager
 def naming_ways(agent: ConnectedAgent) -> Iterator[None]:
-    """An agent that wants a login in here names its ways, also where its answer does not: the handshake had them."""
+    """An `AuthRequired` inside names the login methods of the handshake, also where the agent's answer does not."""
     try:
         yield
     except AuthRequired as error:

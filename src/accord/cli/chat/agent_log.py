@@ -1,4 +1,4 @@
-"""What happens beside the conversation: the agent's stderr, the log of this program, and the texts on the wire.
+"""The log of a chat beside its conversation: the agent's stderr, the log of this program, and the texts on the wire.
 
 Kept while the chat runs, the last lines of each, in a form that a screen may show.
 """
@@ -34,7 +34,7 @@ class LogLine:
 
 
 class AgentLog:
-    """The last lines of every source. They are made safe when they are looked at: most of them never are."""
+    """The last lines of every source. They are sanitized when they are shown: most of them never are."""
 
     def __init__(self) -> None:
         self._lines: dict[Source, deque[tuple[int, float, str | bytes]]] = {
@@ -51,7 +51,7 @@ class AgentLog:
         self._lines[source].append((self.count, time.time(), text[:MAX_LINE_CHARS]))
 
     def add_stderr(self, data: bytes) -> None:
-        """Bytes as they come; a line counts when it is ended, or when it is too long to wait for that."""
+        """Add bytes; a line is added when it is complete, or when it exceeds the limit."""
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         for line in lines:
             self.add("stderr", line)
@@ -60,7 +60,7 @@ class AgentLog:
             self._rest = ""
 
     def add_wire(self, direction: str, text: bytes | bytearray) -> None:
-        """One text; an observer of the connection, and so as quick as can be."""
+        """Add one text; called for every message, so it only stores it."""
         self.count += 1
         mark = b"\xe2\x86\x92 " if direction == "out" else b"\xe2\x86\x90 "
         self._wire.append((self.count, time.time(), mark + text[:MAX_LINE_CHARS]))
@@ -75,13 +75,13 @@ class AgentLog:
         return sorted(found, key=lambda line: line.number)
 
     def stderr_since(self, number: int) -> list[SafeText]:
-        """What the agent wrote after so many lines; with the line that is not ended."""
+        """The agent's stderr after so many lines, with the incomplete last line."""
         texts = [_safe(text) for each, _, text in self._lines["stderr"] if each > number]
         return [*texts, _safe(self._rest)] if self._rest else texts
 
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
-        """Take the log of this program, which would else be written across the screen."""
+        """Capture the log of this program, which would otherwise be written across the screen."""
         root, ours = logging.getLogger(), logging.getLogger("accord")
         before, level = root.handlers[:], ours.level
         root.handlers = [_Handler(self)]

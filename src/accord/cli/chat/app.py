@@ -1,4 +1,4 @@
-"""The chat as an app: keys and commands of the user, events and questions of the agent, each to its place."""
+"""The chat application: routes keys and commands of the user, and events and questions of the agent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from accord.session.transcript import Transcript
 
 REPAINT_SECONDS = 0.05
 CLOCK_SECONDS = 0.25
-# How much may happen between two repaints before no more is read.
+# How many events may wait for a repaint before reading pauses.
 MAX_UNPAINTED = 4_000
 
 
@@ -130,18 +130,18 @@ class ChatApp(ChatScreen):
         self._write(RESTORE_TITLE)
 
     def _write(self, sequence: str) -> None:
-        """Steer the terminal beside what is drawn."""
+        """Write a control sequence to the terminal, beside Textual's output."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
 
     def use_theme(self, choice: ThemeChoice) -> None:
-        """Light or dark; `auto` is what the terminal has."""
+        """Use the light or the dark theme; `auto` is the terminal's."""
         self.theme = TEXTUAL_THEMES[self._shade if choice == "auto" else choice]
 
-    # --- the chat session calls
+    # --- called by the chat session
 
     async def session_opened(self, session: Session) -> None:
-        """Show this one from now on."""
+        """Show this session from now on."""
         self._unlisten()
         self._transcript = session.transcript
         self._changes = ChangeTracker(session.transcript)
@@ -151,7 +151,7 @@ class ChatApp(ChatScreen):
         self._schedule()
 
     def show_note(self, note: Note) -> None:
-        """Show a remark at its place in the conversation."""
+        """Show a remark at the end of the conversation."""
         self._changes.add(note)
         self._schedule()
 
@@ -161,11 +161,11 @@ class ChatApp(ChatScreen):
 
     @property
     def is_behind(self) -> bool:
-        """Whether much has happened that is not shown yet."""
+        """Whether more events wait for a repaint than the limit."""
         return self._unpainted > MAX_UNPAINTED
 
     async def catch_up(self) -> None:
-        """Return when it is shown."""
+        """Return when the screen shows all events."""
         self._painted.clear()
         self._schedule()
         await self._painted.wait()
@@ -174,21 +174,19 @@ class ChatApp(ChatScreen):
         self._ring(seconds)
 
     def _ring(self, seconds: float) -> None:
-        """Ring, where it took long and nobody is known to look."""
+        """Ring the bell, where the turn took long and the window has no focus."""
         least = self.settings.settings.bell_seconds
         if least is not None and seconds >= least and not self._has_focus:
             self.bell()
 
     def on_app_focus(self, _event: AppFocus) -> None:
-        """The terminal says that its window is looked at."""
         self._has_focus = True
 
     def on_app_blur(self, _event: AppBlur) -> None:
-        """Another window is looked at."""
         self._has_focus = False
 
     def give_back(self, text: str) -> None:
-        """Put what could not be sent in front of what is being written, so that it means the same again."""
+        """Put an unsent prompt back in front of the text in the composer."""
         if typed(text).kind == "own":
             text = f"{ESCAPE}{text}"
         written = self.composer.text
@@ -243,7 +241,7 @@ class ChatApp(ChatScreen):
         self._news.set()
 
     async def _paint(self) -> None:
-        """Bring the screen up to date, so many times a second at most; beside the keys, not before them."""
+        """Repaint, at most so many times a second; keys have priority."""
         clock = asyncio.get_running_loop().time
         while True:
             await self._news.wait()
@@ -253,11 +251,11 @@ class ChatApp(ChatScreen):
                 try:
                     await self._repaint()
                 except MountError:
-                    # On the way out widgets are removed before this task is cancelled.
+                    # At the exit widgets are removed before this task is cancelled.
                     if self.is_running:
                         raise
                     return
-            # As long as a repaint took, so long there is none.
+            # The pause between two repaints is as long as the last one took.
             await asyncio.sleep(max(self._repaint_seconds, clock() - begun))
 
     async def _repaint(self) -> None:
@@ -274,7 +272,7 @@ class ChatApp(ChatScreen):
             self._show_status()
         self.log_pane.follow()
 
-    # --- what the user does
+    # --- input of the user
 
     def _commands(self) -> Sequence[Command]:
         return () if self.chat_session.session is None else self.chat_session.session.commands
@@ -284,7 +282,7 @@ class ChatApp(ChatScreen):
         return self.timeline.welcome.greeting.examples if is_shown else ()
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
-        """Say it, now or later, or do what it says; and show the end."""
+        """Send the prompt or run the command, and scroll to the end."""
         line = typed(message.text)
         if line.kind == "own":
             self.run_worker(carry_out(self, line.name, line.text), group="menu", exclusive=True)
@@ -295,7 +293,7 @@ class ChatApp(ChatScreen):
         self.timeline.anchor()
 
     def _run_shell(self, text: str) -> None:
-        """Run a line of the user's own; one at a time."""
+        """Run a shell line of the user; one at a time."""
         if not text:
             announce(self, own("Type a command behind the !, such as !git status"))
         elif self.shell.is_running:
@@ -350,7 +348,7 @@ class ChatApp(ChatScreen):
         self.push_screen(ReadingDialog(message.title, message.view))
 
     def on_passage_view_link_clicked(self, message: PassageView.LinkClicked) -> None:
-        """Follow a link, if it leads into the web; say where it leads, which its text need not."""
+        """Open a link, if it is a web address; show the address, which the link's text may hide."""
         if is_web_address(message.address):
             announce(self, exact(message.address), title=own("Opening"))
             self.open_url(message.address)
@@ -396,12 +394,11 @@ class ChatApp(ChatScreen):
         announce(self, text, timeout_seconds=2)
 
     async def action_fold(self) -> None:
-        """Everything open, or everything folded."""
         self._folded = not self._folded
         await self.timeline.fold_all(folded=self._folded)
 
     def action_plan(self) -> None:
-        """The whole plan, or a line of it."""
+        """Switch between the whole plan and one line of it."""
         self._wants_plan = not self._wants_plan
         self._show_plan()
 
@@ -435,7 +432,7 @@ class ChatApp(ChatScreen):
         else:
             self.run_worker(self.chat_session.switch(None), group="menu", exclusive=True)
 
-    # --- what the agent asks
+    # --- questions of the agent
 
     async def _request_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         async with self._question_lock:

@@ -55,7 +55,7 @@ class TitleBar(StaticText):
 
 
 def settings_text(options: list[ConfigOption]) -> SafeText:
-    """The values that people look for: mode, model."""
+    """The values of the settings in the bar: mode and model."""
     values = []
     for category in SHOWN_CATEGORIES:
         for option in options:
@@ -135,7 +135,7 @@ class PlanPanel(StaticText):
 
 
 class PlanLine(StaticText):
-    """How far it is, and what is done now."""
+    """The plan as one line: its progress, and the current step."""
 
     DEFAULT_CSS = """
     PlanLine { width: 1fr; height: 1; padding: 0 1; color: $text; text-wrap: nowrap; text-overflow: ellipsis; }

@@ -1,6 +1,6 @@
 """The changes of a transcript since the last repaint, so that a screen lays out those and nothing else.
 
-An event costs the same however long the conversation is. Nothing here is shown.
+The cost of an event does not depend on the length of the conversation. The layout is left to the screen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accord.session.transcript import Transcript
 
 @dataclass(slots=True)
 class Changes:
-    """New entries, and changed ones; `rewritten` messages do not continue what was shown of them."""
+    """New entries, and changed ones; a `rewritten` message does not begin with the text that is shown of it."""
 
     new: list[Entry | Note | TerminalEntry] = field(default_factory=list)
     changed: list[Entry] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Changes:
 
 
 class ChangeTracker:
-    """One transcript's news. Give it every event after the transcript has it."""
+    """The changes of one transcript. Pass it every event after the transcript has folded it."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -80,12 +80,12 @@ class ChangeTracker:
         return taken
 
     def add(self, item: Note | TerminalEntry) -> None:
-        """Put a remark, or a command of the user's own, behind all that has happened so far."""
+        """Add a remark, or a shell command of the user, behind all entries so far."""
         self._catch_up()
         self._new.append(item)
 
     def add_terminals(self) -> None:
-        """Let those terminals have a place of their own that no tool call shows, each once."""
+        """Add entries for terminals that no tool call shows, each once."""
         for terminal_id, terminal in self._transcript.terminals.items():
             if terminal_id not in self._viewers:
                 self._viewers[terminal_id] = {}

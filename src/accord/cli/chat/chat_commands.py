@@ -1,4 +1,4 @@
-"""The chat's own slash commands, carried out: each is a function of the app and of what stands behind its name."""
+"""The implementations of the chat's own slash commands: each is a function of the app and the command's argument."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_NAMES = 1_000
 
 
 async def carry_out(app: ChatScreen, name: str, argument: str) -> None:
-    """Do what a command of the chat says."""
+    """Run a command of the chat."""
     await _COMMANDS[name](app, argument)
 
 
@@ -81,7 +81,7 @@ async def _theme(app: ChatScreen, argument: str) -> None:
             announce(app, own("auto, dark or light"), title=own("There is no such theme"), severity="warning")
             return
     else:
-        # What is seen now, the other way round.
+        # The opposite of the current state.
         choice = "light" if app.current_theme.dark else "dark"
     app.use_theme(choice)
     _kept(app, app.settings.change(theme=choice))

@@ -1,4 +1,4 @@
-"""The agent and the session of a chat: opened, prompted, cancelled, lost and reopened. It knows no screen."""
+"""The agent and the session of a chat: opened, prompted, cancelled, lost and reopened, without a screen."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ class Connect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """The options of new and reopened sessions; `session` is the id of one to go on with."""
+    """The options of new and reopened sessions; `session` is the id of one to reopen."""
 
     cwd: str
     session: str | None = None
     key: str | None = None
-    """Ours for that session: the answers that were remembered under it hold on."""
+    """Our key for that session: the answers that were remembered under it apply."""
     session_cwd: str | None = None
-    """The directory of that session, where it is another one."""
+    """The directory of that session, where it differs."""
     find: Callable[[ConnectedAgent], Awaitable[ClientSessionRecord | None]] | None = None
-    """Looks for the session that is wanted among those of the agent."""
+    """Searches the agent's sessions for the requested one."""
     roots: Sequence[str | os.PathLike[str]] = ()
     servers: Sequence[McpServer] = ()
     prepare: Prepare | None = None
     known: Callable[[], tuple[Sequence[SessionSummary], set[str]]] = field(default=lambda: ((), set()))
-    """Sessions that this program remembers, beside those that the agent lists, and the ids of those to leave out."""
+    """Sessions in our records, beside those that the agent lists, and the ids of those to leave out."""
 
 
 class ChatView(Protocol):
-    """Where a conversation is shown."""
+    """The interface of a chat session to its screen."""
 
     async def session_opened(self, session: Session) -> None:
-        """Show this one from now on."""
+        """Show this session from now on."""
 
     def show_note(self, note: Note) -> None: ...
 
@@ -81,26 +81,26 @@ class ChatView(Protocol):
 
     @property
     def is_behind(self) -> bool:
-        """Whether much has happened that is not shown yet."""
+        """Whether more events wait for a repaint than the limit."""
 
     async def catch_up(self) -> None:
-        """Return when it is shown."""
+        """Return when the screen shows all events."""
 
     def give_back(self, text: str) -> None:
-        """Let the user have what could not be sent."""
+        """Return an unsent prompt to the user."""
 
     def turn_ended(self, seconds: float) -> None:
-        """A turn is over, however it ended, after so long."""
+        """A turn is over, also if it failed, after so many seconds."""
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        """The way in which the user wants to log in."""
+        """The login method that the user chooses."""
 
     def own_terminal(self) -> contextlib.AbstractContextManager[None]:
-        """While another program has the terminal."""
+        """Give the terminal to another program while this lasts."""
 
 
 class ChatSession:
-    """Runs until it is closed. Prompts that are submitted while the agent works are queued."""
+    """One agent and its session, until it is closed. Prompts that are submitted while the agent works are queued."""
 
     def __init__(
         self,
@@ -130,19 +130,19 @@ class ChatSession:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something goes on that the user waits for."""
+        """Whether the agent works, or is being started."""
         return bool(self.doing)
 
     # --- from outside
 
     def submit(self, text: str) -> None:
-        """Say something, as soon as it is its turn."""
+        """Queue a prompt, which is sent after the earlier ones."""
         self.queue.append(text)
         self._news.set()
         self._view.changed()
 
     async def cancel(self) -> None:
-        """Stop the agent's work; what waits goes back to the user, who may have changed their mind."""
+        """Cancel the agent's work; queued prompts go back to the user."""
         if self.turn is None:
             return
         if self.queue:
@@ -153,7 +153,7 @@ class ChatSession:
         self._view.changed()
 
     async def run(self) -> None:
-        """Open the agent and a session, then say what there is to say, one at a time."""
+        """Open the agent and a session, then send the queued prompts, one at a time."""
         self.since = asyncio.get_running_loop().time()
         async with self._one:
             await self._open_wanted()
@@ -165,7 +165,7 @@ class ChatSession:
             await self._news.wait()
 
     async def switch(self, session_id: str | None) -> None:
-        """Go on with another session; None begins a new one."""
+        """Switch to another session; None creates a new one."""
         async with self._one:
             self._wanted = session_id
             before, kept = self.session, session_id
@@ -177,7 +177,7 @@ class ChatSession:
                     await before.close()
 
     async def sessions(self) -> list[SessionSummary]:
-        """The agent's sessions in this directory and those that are remembered, the newest first.
+        """The agent's sessions in this directory and those of our records, the newest first.
 
         Raises:
             AccordError: The agent cannot list them.
@@ -187,14 +187,14 @@ class ChatSession:
         if self.agent is not None and self.agent.capabilities.listing:
             async for each in self.agent.list_sessions(self._options.cwd):
                 if each.id not in hidden:
-                    # The first prompt says more than most titles do.
+                    # The first prompt identifies a session better than most titles.
                     title = (found[each.id].title if each.id in found else None) or each.title
                     found[each.id] = msgspec.structs.replace(each, title=title)
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
     @property
     def last_answer(self) -> str:
-        """The agent's last message; empty where it has said nothing."""
+        """The agent's last message; empty where there is none."""
         timeline = [] if self.session is None else self.session.transcript.timeline
         said = (entry.text for entry in reversed(timeline) if isinstance(entry, Message) and entry.speaker == "agent")
         return next((text for text in said if text.strip()), "")
@@ -208,7 +208,7 @@ class ChatSession:
     # --- opening
 
     async def _open_wanted(self) -> bool:
-        """Have an agent and a session; says whether there is one."""
+        """Open an agent and a session; returns whether that succeeded."""
         self._set_doing("starting the agent" if self.agent is None else "opening a session")
         try:
             await self._open()
@@ -254,7 +254,7 @@ class ChatSession:
             self._view.show_note(failure_note(error, "preparing the session"))
 
     def _request(self) -> SessionRequest:
-        """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
+        """The session to open. Only the one that the line named has its key: an agent may reuse the ids of its list."""
         options = self._options
         is_named = self._wanted is not None and self._wanted == options.session
         cwd = (options.session_cwd if is_named else None) or options.cwd
@@ -262,7 +262,7 @@ class ChatSession:
         return SessionRequest(cwd, options.roots, options.servers, self._wanted, key, "preferred")
 
     async def _find(self, agent: ConnectedAgent) -> None:
-        """The session that the line names may be known only to the agent."""
+        """Find the session that the line names among those of the agent, where we have no record of it."""
         find = self._options.find
         if find is None or self._wanted is not None:
             return
@@ -334,7 +334,7 @@ class ChatSession:
         self.turn = session.prompt(*prompt_of(text, session.cwd))
         async with self.turn:
             async for _ in self.turn:
-                # Back-pressure: events that are not taken are not read, so the agent is no faster than the screen.
+                # Back-pressure: the agent is not read while events wait for the screen.
                 if self._view.is_behind:
                     await self._view.catch_up()
         note = ending_note(self.turn.stop_reason)

@@ -1,4 +1,4 @@
-"""Files and commands that a prompt names: what can be completed, and the files that are sent along.
+"""Files and commands in a prompt: their completion, and the files that are attached.
 
 `@path` and `@"path with blanks"` name files, a slash at the begin names a command, a pasted path of a picture is named.
 """
@@ -73,7 +73,7 @@ def _command(offer: CommandOffer) -> CompletionProposal:
 
 
 def path_prefix(before: str) -> str | None:
-    """The text behind an `@`, if the cursor stands at such a word."""
+    """The text behind an `@`, if the cursor is at such a word."""
     match = _FILE.search(before)
     return None if match is None else match[2]
 
@@ -87,7 +87,7 @@ def complete_file(before: str, files: Iterable[str]) -> Completion | None:
     ranked = sorted(
         (rank, len(path), path)
         for path in files
-        # A name that cannot be shown as it is cannot be typed either.
+        # A name that cannot be shown unchanged cannot be typed either.
         if exact(path) == path and (rank := _rank(typed, path.lower())) is not None
     )
     proposals = [CompletionProposal(filled("{} ", mention_of(path)), path) for _, _, path in ranked[:MAX_PROPOSALS]]
@@ -107,12 +107,12 @@ def _rank(typed: str, path: str) -> int | None:
 
 
 _MENTION = re.compile(r'(?<![^\s("\'])@(?:"([^"\n]+)"|([^\s"]+))')
-# What ends a sentence, not a name.
+# Characters that end a sentence, not a name.
 _TRAILING = ".,;:!?)]}'"
 
 
 def mention_of(path: str) -> str:
-    """How a path is written in a prompt."""
+    """The mention of a path in a prompt."""
     return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
 
 
@@ -165,7 +165,7 @@ FRESH_SECONDS = 10.0
 
 
 class _Enough(Exception):
-    """It takes too long."""
+    """The search takes too long."""
 
 
 class FileList:
@@ -179,11 +179,11 @@ class FileList:
 
     @property
     def known(self) -> list[str]:
-        """Those of the last look."""
+        """The files that were found last."""
         return self._files
 
     async def refresh(self) -> list[str]:
-        """The files now, or of a moment ago."""
+        """The files, read again where the list is old."""
         now = asyncio.get_running_loop().time()
         if self._read_at is not None and now - self._read_at < FRESH_SECONDS:
             return self._files
@@ -211,6 +211,6 @@ def _read(cwd: str) -> list[str]:
             if len(files) >= MAX_FILES:
                 break
     except (_Enough, WorkspaceError, OSError):
-        # What was found so far is better than nothing.
+        # An incomplete list is better than none.
         pass
     return files

@@ -24,12 +24,12 @@ from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
-# Who leaves does not want that back as the first thing of the next chat.
+# Commands that leave the chat are not kept: they would be the first entry of the next chat's history.
 LEAVE = "/exit"
 
 
 class Proposals(OptionList, can_focus=False):
-    """The list above the prompt while something can be completed."""
+    """The list of completions above the prompt."""
 
     DEFAULT_CSS = """
     Proposals { display: none; height: auto; max-height: 12; border: none; padding: 0 1; background: $panel; }
@@ -39,7 +39,7 @@ class Proposals(OptionList, can_focus=False):
         super().__init__(markup=False, compact=True)
 
     def offer(self, completion: Completion | None) -> None:
-        """Show these, the first one chosen; None hides the list."""
+        """Show these, the first one selected; None hides the list."""
         self.display = completion is not None
         self.clear_options()
         if completion is not None:
@@ -70,17 +70,17 @@ class Composer(TextArea):
     """
 
     class Sent(Message):
-        """The user wants to say this."""
+        """The user sent this text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class WantsEditor(Message):
-        """The user wants to write in another program."""
+        """The user requests the external editor."""
 
     class Scrolled(Message):
-        """The user wants to see what is above or below, by pages."""
+        """The user scrolls the conversation by pages."""
 
         def __init__(self, pages: int) -> None:
             super().__init__()
@@ -105,7 +105,7 @@ class Composer(TextArea):
         self._examples = examples
         self._recalled: int | None = None
 
-    # --- sending and remembering
+    # --- sending and history
 
     def action_newline(self) -> None:
         self.insert("\n")
@@ -114,11 +114,11 @@ class Composer(TextArea):
         self.post_message(self.WantsEditor())
 
     def action_scroll_conversation(self, pages: int) -> None:
-        """The prompt has few lines: pages are those of the conversation."""
+        """Scroll the conversation: the prompt itself has only a few lines."""
         self.post_message(self.Scrolled(pages))
 
     def put(self, text: str) -> None:
-        """Have this in it, the cursor at the end."""
+        """Replace the text, with the cursor at the end."""
         self.text = text
         self.move_cursor(self.document.end)
 
@@ -170,7 +170,7 @@ class Composer(TextArea):
         self._proposals.offer(completion)
 
     def on_text_area_changed(self) -> None:
-        """See what could be completed now."""
+        """Update the completions."""
         before = self._before()
         if self._recalled is not None:
             self._offer(None)
@@ -190,13 +190,13 @@ class Composer(TextArea):
 
     async def _on_key(self, event: Key) -> None:
         if self._handle(event.key):
-            # The handler of the class above is Textual's to call, unless this says no.
+            # Textual calls the handler of the base class too, unless this prevents it.
             event.stop()
             event.prevent_default()
 
     def _handle(self, key: str) -> bool:
         if self._completion is not None and self._before() != self._offered_for:
-            # Keys can be faster than the message that says that the text has changed.
+            # Keys can arrive before the message that the text has changed.
             self.on_text_area_changed()
         if self._completion is not None and self._handle_completing(key):
             return True
@@ -224,7 +224,7 @@ class Composer(TextArea):
                 index = self._proposals.highlighted or 0
                 chosen = self._completion.proposals[index].text if self._completion else ""
                 if key == "enter" and self._before().strip() == chosen.strip():
-                    # It is complete already: Enter means what it says.
+                    # The name is complete already: Enter sends it.
                     self._offer(None)
                     return False
                 self.accept(index)
@@ -236,7 +236,7 @@ class Composer(TextArea):
 
     async def _on_paste(self, event: Paste) -> None:
         mention = pasted_picture(event.text, self._cwd)
-        # What was copied from somewhere may hold what a screen must not show.
+        # Pasted text may hold control characters.
         text = prose(event.text) if mention is None else filled("{} ", mention)
         if text != event.text:
             event.stop()

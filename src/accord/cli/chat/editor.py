@@ -1,4 +1,4 @@
-"""The prompt in the user's own editor: `$VISUAL`, `$EDITOR`, or one that every system has."""
+"""Editing of the prompt in an external editor: `$VISUAL`, `$EDITOR`, or one that every system has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FALLBACKS = ("nano", "vi")
 
 
 class EditorFailed(Exception):
-    """The prompt stays as it was; the text says why."""
+    """The editor failed, and the prompt stays unchanged; the message says why."""
 
 
 def editor_of(environment: Mapping[str, str]) -> list[str]:
@@ -45,7 +45,7 @@ async def edited(text: str, argv: Sequence[str], terminal: contextlib.AbstractCo
     Raises:
         EditorFailed: The editor did not start, or ended with a failure, or left no text.
     """
-    # For its owner alone, whatever the umask is.
+    # For its owner alone, independent of the umask.
     with tempfile.TemporaryDirectory(prefix="accord-") as folder:
         file = Path(folder, "prompt.md")
         _write(file, text)
@@ -88,7 +88,7 @@ async def _run(argv: list[str]) -> None:
 
 @contextlib.contextmanager
 def _without_interrupt() -> Iterator[None]:
-    """Ctrl+C is the editor's while it has the terminal.
+    """While the editor has the terminal, Ctrl+C goes to the editor.
 
     By a handler that does nothing: a program that is started meanwhile takes the signal as usual, where it would
     inherit that it is ignored.

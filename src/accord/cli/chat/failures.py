@@ -1,4 +1,4 @@
-"""Failures and unusual ends of a turn as notes: a sentence, what to do about it, and what the agent wrote about it."""
+"""Failures and unusual ends of a turn as notes: a sentence, advice, and the agent's stderr."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ _AFTER_FAILURE: tuple[tuple[type[Exception], SafeText], ...] = (
 
 
 def ending_note(stop_reason: str | None) -> Note | None:
-    """How a turn ended, where that is not plain to see, and what to do then."""
+    """The note for an unusual end of a turn, with advice."""
     note = stop_note(stop_reason)
     return None if note is None else replace(note, advice=_AFTER_STOP.get(stop_reason, EMPTY))
 
 
 def failure_in(error: Exception, doing: str, session_id: str | None = None) -> CommandFailure:
-    """The failure that `accord run` would report; `session_id` where a session from before was to be opened."""
+    """The failure that `accord run` would report; `session_id` where a session was to be reopened."""
     if isinstance(error, AccordError):
         return failure_of(error, doing) if session_id is None else session_failure(error, session_id)
     return unforeseen(error if isinstance(error, OSError) else OSError(str(error)))
 
 
 def failure_note(error: Exception, doing: str, session_id: str | None = None, stderr: Sequence[SafeText] = ()) -> Note:
-    """The failure, what was being done, and advice; `stderr` is what the agent wrote meanwhile."""
+    """The failure, its phase, and advice; `stderr` is the agent's output in that time."""
     if isinstance(error, RateLimited):
         return _limited_note(error)
     failure = failure_in(error, doing, session_id)
@@ -86,7 +86,7 @@ def _limited_note(error: RateLimited) -> Note:
 def _detail(error: Exception, failure: CommandFailure, stderr: Sequence[SafeText]) -> SafeText:
     tail = list(stderr_tail(failure))
     if not tail and isinstance(error, InternalError):
-        # An agent that does not say what is wrong may have written it down.
+        # An agent whose error gives no reason may have written one to its stderr.
         tail = [prose_line(line) for line in stderr[-STDERR_LINES:]]
     if tail:
         return joined([own("stderr ended with:"), *tail], own("\n"))

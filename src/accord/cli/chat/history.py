@@ -1,4 +1,4 @@
-"""The prompts that were sent, kept over runs: one JSON text a line, the last ones, in a file of the user's own."""
+"""The history of sent prompts, kept across runs: the last ones, one JSON text per line, in a private file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accord.display import prose, whole
 
 MAX_PROMPTS = 500
 MAX_PROMPT_CHARS = 20_000
-# Beyond this only the end of the file is read, and the file is written anew.
+# Beyond this size only the end of the file is read, and the file is rewritten.
 MAX_BYTES = 1024 * 1024
 
 
@@ -21,12 +21,12 @@ class PromptHistory:
         self._path = path
         self.prompts: list[str] = []
         self.problem: str | None = None
-        """Why prompts are not kept, where that is so."""
+        """The reason why prompts cannot be kept, if there is one."""
         if path is not None:
             self._load(path)
 
     def add(self, prompt: str) -> None:
-        """Keep a prompt; not twice in a row, and not one that is a document of its own."""
+        """Keep a prompt, not twice in a row; one over the size limit is not written to the file."""
         if self.prompts and self.prompts[-1] == prompt:
             return
         self.prompts = [*self.prompts[1 - MAX_PROMPTS :], prompt]
@@ -42,7 +42,7 @@ class PromptHistory:
             with path.open("rb") as file:
                 size = file.seek(0, 2)
                 file.seek(max(0, size - MAX_BYTES))
-                # The first line may be half of one then: it is no JSON, and is left out.
+                # The first line may be cut: it is no JSON, and is left out.
                 lines = file.read(MAX_BYTES).splitlines()
         except FileNotFoundError:
             return
@@ -70,5 +70,5 @@ def _prompt(line: bytes) -> str | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    # It was typed into this chat once; whoever changed the file since must not steer the screen.
+    # The file may have been changed since: it must not control the screen.
     return prose(found) if isinstance(found, str) and found.strip() else None

@@ -1,4 +1,4 @@
-"""Words of an agent that are paths of files which exist in the session's folder: shown as code, never as links."""
+"""Recognition of paths in an agent's text: those of existing files in the session's folder are shown as code."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from markdown_it.token import Token
 
-# What may be a path: it has a dot or a slash in it, and nothing that would be an address.
+# A word that may be a path: it has a dot or a slash in it, and nothing of an address.
 _WORD = re.compile(r"(?<![\w./@:~-])(?:/|\./)?[\w.-]+(?:/[\w.-]+)*/?(?![\w/@]|:/)")
 _TRAILING = ".,;:!?"
 MAX_CHARS = 300
-# Each question is one look at the disk; an agent's text must not make many.
+# Each lookup is a system call; an agent's text must not cause many.
 MAX_LOOKS = 500
 
 
 class KnownPaths:
-    """Remembers what it has looked up: a message is parsed again with every chunk."""
+    """A cache of lookups: a message is parsed again with every chunk."""
 
     def __init__(self, cwd: str | None) -> None:
         self._cwd = cwd

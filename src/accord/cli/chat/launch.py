@@ -1,4 +1,4 @@
-"""`accord chat` as a whole program: what the verb calls, and its end when the terminal is gone.
+"""The start and the end of `accord chat`, also when the terminal is gone.
 
 A window that is closed sends SIGHUP to the programs that have it as their controlling terminal, which ends them. Others
 (started by a tool on a terminal of its own) would not notice it: the thread that writes to the screen has ended then,
@@ -43,7 +43,7 @@ def run_chat(
     state: Path | None = None,
     go_on: str = "",
 ) -> int:
-    """Talk to an agent, full screen, until the user leaves; gives the exit status.
+    """Run the chat until the user leaves; returns the exit status.
 
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
     `permission` it is given. `ready` is given the function that shows a note in the conversation. `state` is the folder
@@ -67,7 +67,7 @@ def _shade(settings: SettingsFile) -> Shade:
 
 
 def _print_end(chat_session: ChatSession, go_on: str) -> None:
-    """What was said last, and how to go on: the full screen leaves nothing behind."""
+    """Print the last message and the command that continues the session: the full screen leaves nothing behind."""
     answer = safe_lines(trimmed(prose(chat_session.last_answer)))
     if not any(answer):
         return
@@ -83,12 +83,12 @@ def _print_end(chat_session: ChatSession, go_on: str) -> None:
 
 
 GRACE_SECONDS = scaled(3.0)
-# What a shell reports for a program that SIGHUP has ended.
+# The exit status that a shell reports for a program that SIGHUP has ended.
 HANGUP_STATUS = 129
 
 
 def leave_with_terminal(leave: Callable[[], object]) -> None:
-    """Call `leave`, in another thread, when stdin's terminal is gone; what still runs some seconds later is ended.
+    """Call `leave`, in another thread, when stdin's terminal is gone; end the process if it still runs seconds later.
 
     The agents that this process started end with it.
     """
@@ -98,7 +98,7 @@ def leave_with_terminal(leave: Callable[[], object]) -> None:
 
 def _watch(descriptor: int, leave: Callable[[], object]) -> None:
     poll = select.poll()
-    # No event at all: only what is always reported, the hang-up.
+    # No event is requested: a hang-up is always reported.
     poll.register(descriptor, 0)
     poll.poll()
     try:

@@ -1,6 +1,6 @@
-"""Many lines as one widget that renders only those in view, and a diff as such lines: inline, or side by side.
+"""A widget of many lines that renders only those in view, and the diff view based on it, inline or side by side.
 
-Long lines go on below; nothing is cut off.
+Long lines are wrapped; nothing is cut off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAB_SIZE = 4
 
 
 class Lines(Widget):
-    """Lines of text, each with its own styles. Its height is that of all of them: put it where one can scroll."""
+    """Lines of text, each with its own styles. Its height is that of all of them: put it into a scrolling container."""
 
     DEFAULT_CSS = """
     Lines { width: 1fr; height: auto; }
@@ -47,12 +47,12 @@ class Lines(Widget):
         return "\n".join(line.plain for line in self._lines)
 
     def lines_at(self, width: int) -> Sequence[Text]:
-        """The lines for a width: the same for every one, unless a subclass lays them out."""
+        """The lines for a width; a subclass may lay them out differently for each width."""
         del width
         return self._lines
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as the lines take when the long ones go on below."""
+        """The number of rows after wrapping."""
         del container, viewport
         return len(self._fold(width))
 
@@ -131,14 +131,14 @@ class DiffView(Lines):
         self.diff_layout: DiffLayout = layout
 
     def show_layout(self, layout: DiffLayout) -> None:
-        """Lay it out in the other way."""
+        """Switch the layout."""
         self.diff_layout = layout
         self._folded = None
         self.refresh(layout=True)
 
     @property
     def text(self) -> str:
-        """All of it, as a patch would say it."""
+        """The whole diff as text, in the form of a patch."""
         marks = {"added": "+", "removed": "-", "same": " ", "gap": "…", "file": ""}
         return "\n".join(f"{marks[row.kind]}{_shown(row)}" for row in self._rows)
 
@@ -148,7 +148,7 @@ class DiffView(Lines):
         self._folded = None
 
     def lines_at(self, width: int) -> Sequence[Text]:
-        """Inline where that is wanted or where it is too narrow."""
+        """Inline where that is chosen or where the width is too small."""
         if self.diff_layout == "side" and width >= SIDE_BY_SIDE_CELLS:
             return list(self._side_by_side(width))
         return list(self._inline())
@@ -194,7 +194,7 @@ def _heading(row: DiffRow, styles: dict[str, Style]) -> Text:
 
 
 def _pair(left: DiffRow | None, right: DiffRow | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
-    """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
+    """One row of both columns; a side that is too long is wrapped, and the other is empty beside it."""
     cells = max(half - NUMBER_CELLS - MARK_CELLS, 1)
     for at, (one, other) in enumerate(zip_longest(_chunks(left, cells), _chunks(right, cells), fillvalue=EMPTY)):
         yield styled(

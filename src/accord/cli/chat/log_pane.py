@@ -60,7 +60,7 @@ class LogPane(Vertical):
             self._scroll.anchor()
 
     def follow(self) -> None:
-        """Show what is new; nothing is done while nobody looks."""
+        """Show the new lines; does nothing while the pane is hidden."""
         if not self.is_shown or self._shown_count == self._log.count:
             return
         self._shown_count = self._log.count

@@ -1,4 +1,4 @@
-"""Markdown of an agent that grows while it is read: however it was cut into chunks, the blocks are those of the whole.
+"""Markdown that grows by chunks: the blocks are the same however the text was cut.
 
 Textual's own `Markdown.append` parses on from the last block that it has shown, which goes wrong where that block was
 begun by `update`, and where a block shows nothing. Here the whole page is parsed each time; only the blocks behind the
@@ -20,7 +20,7 @@ from textual.widgets._markdown import MarkdownBlock, MarkdownFence, MarkdownPara
 from accord.cli.chat.known_paths import KnownPaths
 from accord.display import EMPTY, SafeText, joined, prose
 
-# What can take over another block's content where it stands; every other kind is replaced.
+# Kinds of block whose widget can be updated in place; every other kind is replaced.
 _GROWING = (MarkdownParagraph, MarkdownFence)
 
 
@@ -34,7 +34,7 @@ class _Group:
 
 
 class Prose(Markdown):
-    """Markdown that another program wrote. Links are not followed by it; paths that exist are shown as code."""
+    """Markdown of another program. It opens no links; existing paths are shown as code."""
 
     def __init__(self, source: SafeText = EMPTY, paths: KnownPaths | None = None) -> None:
         self._paths = paths or KnownPaths(None)
@@ -96,7 +96,7 @@ def _groups(source: str, parser: MarkdownIt) -> tuple[list[_Group], dict[str, An
 
 
 async def _take_over(old: _Group, new: _Group) -> bool:
-    """Let a block that is shown become the new one where it stands, without a flicker; whether that is possible."""
+    """Update a shown block in place, without a flicker; returns whether that is possible."""
     if len(old.blocks) != 1 or len(new.blocks) != 1:
         return False
     (shown,), (block,) = old.blocks, new.blocks

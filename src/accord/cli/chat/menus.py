@@ -118,7 +118,7 @@ def session_items(sessions: Sequence[SessionSummary]) -> list[Item]:
 
 
 def _age(moment: str | None, now: float) -> str:
-    """`2026-01-31T12:00:00Z` as people say it; whatever else stands there, as it is."""
+    """`2026-01-31T12:00:00Z` as an age in words; any other text unchanged."""
     seconds = moment_of(moment)
     return (moment or "") if seconds is None else ago(seconds, now)
 

@@ -24,7 +24,7 @@ MAX_PROMPT_CHARS = 4_000
 
 
 class OmittedParts(FoldTitle):
-    """Stands for what was before; Enter or a click brings it back."""
+    """The placeholder for earlier content that is not laid out; Enter or a click shows it."""
 
     DEFAULT_CSS = """
     OmittedParts { color: $text-muted; text-style: italic; }
@@ -35,7 +35,7 @@ class OmittedParts(FoldTitle):
         self.display = False
 
     def stand_for(self, number: int, what: SafeText) -> None:
-        """Say how much there is; nothing is no line."""
+        """Show how much is omitted; hidden where nothing is."""
         self.display = number > 0
         self.update(filled("▴ {} earlier {} (Enter shows them)", number, what))
 
@@ -54,7 +54,7 @@ class PassageView(Vertical):
     """
 
     class LinkClicked(TextualMessage):
-        """Somebody wants to follow a link that an agent wrote."""
+        """The user clicked a link in an agent's text."""
 
         def __init__(self, address: str) -> None:
             super().__init__()
@@ -70,17 +70,17 @@ class PassageView(Vertical):
         self._omitted = OmittedParts()
         self._pages = Pages()
         self._sources: list[SafeText | Block] = []
-        """All pages, and between them what is no text."""
+        """All pages of text, and the blocks of other kinds between them."""
         self._parts: list[Widget] = []
         """The widgets of the last ones; those before are not laid out."""
         self._grown = EMPTY
-        """What came for the last page and is not laid out yet."""
+        """Text for the last page that is not laid out yet."""
         self._block = 0
         self._shown = 0
         self._begins_page = True
 
     async def follow(self, passage: Passage, *, rewritten: bool = False) -> None:
-        """Show what has come since the last time; all of it, if it is another text now."""
+        """Show the new content; all of it, if the text was replaced."""
         if rewritten or passage is not self._passage:
             await self.remove_children()
             self._passage = passage
@@ -116,7 +116,7 @@ class PassageView(Vertical):
                 self._grown = joined([self._grown, text_part])
 
     async def _lay_out(self, known: int) -> None:
-        """Let the page that was the last one grow, and begin the new ones: of many only those that stay in view."""
+        """Extend the last page, and add the new ones: of many only those that stay in view."""
         new = self._sources[known:]
         if not new:
             grown, self._grown = self._grown, EMPTY
@@ -142,7 +142,7 @@ class PassageView(Vertical):
         return StaticText(block_content(source))
 
     async def _complete(self, index: int) -> None:
-        """The page before the new ones, with all that came for it."""
+        """Complete the page before the new ones."""
         source, part = self._sources[index], self._parts[-1]
         if isinstance(part, Prose) and isinstance(source, SafeText) and len(part.source) < len(source):
             await part.append(part_of(source, len(part.source)))
@@ -153,7 +153,7 @@ class PassageView(Vertical):
         self._omitted.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """Bring back some of what was before."""
+        """Lay out some of the omitted content."""
         message.stop()
         last = len(self._sources) - len(self._parts)
         back = [self._part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
@@ -162,7 +162,7 @@ class PassageView(Vertical):
         self._omitted.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     def on_markdown_link_clicked(self, message: Markdown.LinkClicked) -> None:
-        """Whether it is followed is decided by the app."""
+        """Pass the link to the app, which decides whether to open it."""
         message.stop()
         self.post_message(self.LinkClicked(message.href))
 
@@ -184,7 +184,7 @@ class PromptPart(Vertical):
         self._text = StaticText()
 
     def compose(self) -> list[Widget]:
-        """One text; what was attached stands below."""
+        """The text, with its attachments below."""
         return [self._text]
 
     async def follow(self, *, rewritten: bool = False) -> None:
@@ -216,7 +216,7 @@ class ThoughtPart(Fold):
         self._rewritten = False
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """Bring the title up to date, and the rest if it is seen."""
+        """Update the title, and the body if it is shown."""
         self._rewritten = self._rewritten or rewritten
         text = self._message.text
         last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
@@ -231,14 +231,14 @@ class ThoughtPart(Fold):
         await self._view.follow(self._message.passage, rewritten=rewritten)
 
 
-# From here on the next blank line ends a page; at the second number it ends wherever it is.
+# From the first size on, the next blank line ends a page; at the second size it ends at any place.
 SOFT_CHARS = 3_000
 HARD_CHARS = 6_000
 _FENCES = ("```", "~~~")
 
 
 class Pages:
-    """Feed it what comes; it says what belongs to the page that is open, and where another begins."""
+    """Cuts a growing text into pages: `feed` returns the pieces of the open page and the start of new ones."""
 
     def __init__(self) -> None:
         self._chars = 0
@@ -259,7 +259,7 @@ class Pages:
             if self._ends_page(text_part):
                 parts.append((True, []))
                 self._chars = 0
-        # A page begins when there is something to put on it; until then this is known by its length alone.
+        # A page begins with its first text; until then the size of the last one shows that it is complete.
         if parts[-1] == (True, []):
             parts.pop()
             self._chars = HARD_CHARS
@@ -280,7 +280,7 @@ class Pages:
 
 
 def _fragments(text: SafeText) -> list[SafeText]:
-    """Lines with their ends; what is longer than any page is cut, at a blank where there is one."""
+    """Lines with their ends; a line that is longer than a page is cut, at a blank where there is one."""
     fragments: list[SafeText] = []
     start = 0
     while start < len(text):

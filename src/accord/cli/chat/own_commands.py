@@ -1,7 +1,7 @@
-"""The commands of the chat itself, beside those of the agent: what is typed, and what it means.
+"""The table of the chat's own slash commands, and the parser of typed lines.
 
-Where both have a command of one name, `/name` is the chat's and `//name` is the agent's: what a user has learned here
-works with every agent. A line that begins with `!` is a command for the user's own shell.
+Where the agent has a command of the same name, `/name` is the chat's and `//name` is the agent's: a command of the chat
+works the same with every agent. A line that begins with `!` is a command for the user's own shell.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Typed:
 
 
 def typed(text: str) -> Typed:
-    """What a text means that was sent."""
+    """The meaning of a text that the user sent."""
     if text.startswith("!"):
         return Typed("shell", text[1:].strip())
     head, _, rest = text.partition("\n")[0].partition(" ")
     if head.startswith("//") and head[2:] in NAMES:
-        # The agent's own, whatever the chat has under that name.
+        # The agent's command, also where the chat has one of that name.
         return Typed("prompt", text[1:])
     if head.startswith("/") and head[1:] in NAMES and "\n" not in text:
         return Typed("own", rest.strip(), head[1:])
@@ -56,7 +56,7 @@ def typed(text: str) -> Typed:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CommandOffer:
-    """A command as it is typed behind the slash, and what is said about it."""
+    """A command as it is typed behind the slash, and its description."""
 
     word: str
     about: str
@@ -64,7 +64,7 @@ class CommandOffer:
 
 
 def offered(commands: Sequence[Command]) -> list[CommandOffer]:
-    """Every command: the agent's, then the chat's. Where both have a name, it is said how each is reached."""
+    """Every command: the agent's, then the chat's. Where both have a name, the description says how to type each."""
     theirs = {command.name for command in commands}
     offers = [
         CommandOffer(

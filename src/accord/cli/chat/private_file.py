@@ -1,4 +1,4 @@
-"""Files in the state folder that nobody but the user may read."""
+"""Files in the state folder that only the user may read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from accord.stores.folder import make_folder
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace the file at once: a reader sees the old one or the new one.
+    """Replace the file atomically: a reader sees the old one or the new one.
 
     Raises:
         OSError: It cannot be written.
     """
     make_folder(path.parent)
-    # Made with mode 0600, whatever the umask is.
+    # Made with mode 0600, independent of the umask.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""What the chat shows around and below the conversation: the bars, the plan, the queue, the greeting, the log."""
+"""The layout of the chat around the conversation: the bars, the plan, the queue, the greeting, the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOLDER_CHARACTERS = 64
 
 
 class ChatScreen(App[int]):
-    """The layout, and what follows the state of the chat session. Keys and questions are `ChatApp`'s."""
+    """The layout, updated from the state of the chat session. Keys and questions belong to `ChatApp`."""
 
     CSS = """
     Screen { layout: vertical; }
@@ -62,7 +62,7 @@ class ChatScreen(App[int]):
     _pressed_at: float | None = None
     _wants_plan = False
 
-    # What the commands of the chat use; done by `ChatApp`.
+    # Used by the commands of the chat; implemented by `ChatApp`.
 
     def action_help(self) -> None: ...
 
@@ -94,7 +94,7 @@ class ChatScreen(App[int]):
             yield StatusBar()
 
     def on_resize(self) -> None:
-        """Lay out what depends on the size."""
+        """Lay out the parts that depend on the size."""
         self.call_after_refresh(self._show_around)
 
     def _show_around(self) -> None:
@@ -132,7 +132,7 @@ class ChatScreen(App[int]):
         )
 
     def _is_demo(self, session: Session) -> bool:
-        """Whether no model answers: the built-in agent with its rules."""
+        """Whether the agent is the built-in one with its offline rules."""
         agent = self.chat_session.agent
         info = None if agent is None else agent.info
         models = (each for each in session.options if isinstance(each, Select) and each.category == "model")
@@ -160,7 +160,7 @@ class ChatScreen(App[int]):
 
     def _show_status(self) -> None:
         if not self.is_running or not self.query(StatusBar):
-            return  # on the way out
+            return  # during the exit
         chat_session = self.chat_session
         is_asked, is_busy = self._question_lock.locked(), chat_session.is_busy or self.shell.is_running
         seconds = (
@@ -190,7 +190,7 @@ def _value(session: Session, category: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """As people write it, and of a long one the end."""
+    """The folder with `~`, shortened to its end where it is long."""
     with contextlib.suppress(ValueError, RuntimeError):
         path = str(Path("~") / Path(path).relative_to(Path.home()))
     return path if len(path) <= FOLDER_CHARACTERS else f"…{path[1 - FOLDER_CHARACTERS :]}"

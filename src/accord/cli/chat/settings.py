@@ -1,4 +1,4 @@
-"""What a user of the chat has decided once: the theme and the bell. Kept in the state folder, and read leniently."""
+"""The user's settings of the chat, theme and bell: kept in the state folder, and read leniently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BELL_SECONDS = 10.0
 class ChatSettings:
     theme: ThemeChoice = "auto"
     bell_seconds: float | None = BELL_SECONDS
-    """How long a turn takes at least whose end is announced by the bell; None is never."""
+    """The shortest turn, in seconds, whose end rings the bell; None is never."""
 
 
 class SettingsFile:
@@ -31,7 +31,7 @@ class SettingsFile:
         self.settings = _read(path)
 
     def change(self, **changes: Any) -> str | None:
-        """Use these from now on, and keep them; gives the reason where they cannot be kept."""
+        """Use these from now on, and write them; returns the reason where they cannot be written."""
         self.settings = replace(self.settings, **changes)
         if self._path is None:
             return None
@@ -44,7 +44,7 @@ class SettingsFile:
 
 
 def _read(path: Path | None) -> ChatSettings:
-    """What the file says; what it says wrongly, or in a later version, is as if it were not there."""
+    """The settings in the file; invalid values, and a file of a later version, count as absent."""
     if path is None:
         return ChatSettings()
     try:

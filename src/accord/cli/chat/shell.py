@@ -1,4 +1,4 @@
-"""`!command`: a line of the user's own, run by a shell in the session's folder. The agent never sees it."""
+"""`!command`: a line of the user, run by a shell in the session's folder. The agent never sees it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MAX_OUTPUT_BYTES = 1024 * 1024
 
 
 class UserCommand(TerminalEntry):
-    """The line and what it printed, of which so much is kept."""
+    """The line and its output, of which a limited part is kept."""
 
     on_output: Callable[[], None] = staticmethod(lambda: None)
-    """Called when there is something new to show."""
+    """Called when there is new output."""
 
     def append(self, data: bytes) -> None:
         """Add bytes at the end; the first half is dropped where there are too many."""
@@ -40,12 +40,12 @@ class Shell:
         return self._running is not None
 
     def line(self, text: str, cwd: str) -> UserCommand:
-        """A line to be run in a folder."""
+        """A new command, with an id that no other one has."""
         self._count += 1
         return UserCommand(f"!{self._count}", text, cwd)
 
     async def run(self, line: UserCommand, columns: int) -> str | None:
-        """Run it to its end; gives the reason where it could not be started."""
+        """Run it to its end; returns the reason where it could not be started."""
         size = TerminalSize(columns, 24)
         try:
             # A terminal, so that programs print line by line and in colours.
@@ -66,6 +66,6 @@ class Shell:
         return None
 
     async def stop(self) -> None:
-        """End what runs, with everything that it started."""
+        """End the running command and its descendants."""
         if self._running is not None:
             await self._running.kill()

@@ -1,4 +1,4 @@
-"""Light or dark: what the user has chosen, else what the terminal says of its background."""
+"""The choice of the light or the dark theme: the user's setting, else the terminal's background."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from accord.time_scale import scaled
 Shade: TypeAlias = Literal["dark", "light"]
 TEXTUAL_THEMES: dict[Shade, str] = {"dark": "textual-dark", "light": "textual-light"}
 
-# A terminal answers at once or never. The second question is one that every terminal knows: its answer ends the wait.
+# A terminal answers at once or never. Every terminal answers the second query, so its answer ends the wait.
 QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 WAIT_SECONDS = scaled(0.5)
 _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
@@ -27,7 +27,7 @@ MAX_REPLY_BYTES = 4096
 
 
 def shade_of_variable(environment: Mapping[str, str]) -> Shade | None:
-    """What `COLORFGBG` says: the numbers of the colours of text and background."""
+    """The shade by `COLORFGBG`, which has the numbers of the text and background colours."""
     last = environment.get("COLORFGBG", "").rpartition(";")[2]
     if not last.isascii() or not last.isdigit():
         return None
@@ -45,7 +45,7 @@ def shade_of_reply(reply: bytes) -> Shade | None:
 
 
 def detected_shade(environment: Mapping[str, str] = os.environ, wait_seconds: float = WAIT_SECONDS) -> Shade:
-    """The shade of this terminal: by the variable, by asking it, and dark where neither says."""
+    """The shade of this terminal: by the variable, by a query, and dark where neither answers."""
     return shade_of_variable(environment) or shade_of_reply(_ask(wait_seconds)) or "dark"
 
 
@@ -87,7 +87,7 @@ def _reply(keys: int, deadline: float) -> bytes:
 
 
 def _is_ours(stream: TextIO | None) -> bool:
-    """Whether it is a terminal that this process may speak to: one in the background would be stopped."""
+    """Whether this process may write to the terminal: a process in the background would be stopped."""
     try:
         return stream is not None and stream.isatty() and os.tcgetpgrp(stream.fileno()) == os.getpgrp()
     except (OSError, ValueError):

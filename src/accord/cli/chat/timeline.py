@@ -26,7 +26,7 @@ MAX_PARTS = 200
 PARTS_AT_ONCE = 30
 
 Item: TypeAlias = Message | ToolCall | CompactionEntry | UnknownEntry | Note | TerminalEntry
-"""What is shown in order. Plans have a place of their own."""
+"""The items of the timeline. Plans are shown elsewhere."""
 
 
 class NotePart(StaticText):
@@ -47,11 +47,11 @@ class NotePart(StaticText):
         super().__init__(BREAK.join(lines), classes=f"-{note.level}")
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """A note never changes."""
+        """Do nothing: a note never changes."""
 
 
 class ShellPart(TerminalPart):
-    """A command of the user's own, which is no part of the conversation."""
+    """A shell command of the user, which is no part of the conversation."""
 
     DEFAULT_CSS = """
     ShellPart { border-left: thick $accent; }
@@ -66,7 +66,7 @@ class ShellPart(TerminalPart):
         return self._line.exit is not None
 
     def heading(self) -> Content:
-        """The line as it was typed, and that nobody else sees it."""
+        """The typed line, and a remark that the agent does not see it."""
         return label(
             (filled("! {}", exact(self._line.command or "", 200)), "bold"), (own("  not sent to the agent"), MUTED)
         )
@@ -82,7 +82,7 @@ class AgentMessagePart(PassageView):
 
 
 class CompactionPart(Fold):
-    """The context was made smaller here."""
+    """A compaction of the context."""
 
     def __init__(self, compaction: CompactionEntry) -> None:
         super().__init__(folded=True)
@@ -103,7 +103,7 @@ class CompactionPart(Fold):
 
 
 class UnknownPart(Fold):
-    """An update that no edition names yet, as it came."""
+    """An update of an unknown kind, as raw JSON."""
 
     def __init__(self, unnamed: UnknownEntry) -> None:
         super().__init__(folded=True)
@@ -145,7 +145,7 @@ class Timeline(VerticalScroll, can_focus=True):
         """The index of the first item that is laid out."""
         self._parts: dict[int, Widget] = {}
         self._shell_parts: list[ShellPart] = []
-        """Commands of the user's own that may print more."""
+        """Shell commands of the user that still run."""
         self.diff_layout: DiffLayout = "inline"
 
     def on_mount(self) -> None:
@@ -156,7 +156,7 @@ class Timeline(VerticalScroll, can_focus=True):
         await self.remove_children()
         self._transcript, self._items, self._first, self._parts, self._shell_parts = transcript, [], 0, {}, []
         self._omitted = OmittedParts()
-        # Another one each time: a widget that was removed cannot be mounted again.
+        # A new widget each time: a removed one cannot be mounted again.
         self.welcome, greeting = Welcome(), self.welcome.greeting
         await self.mount(self.welcome, self._omitted)
         self.welcome.follow(greeting)
@@ -165,7 +165,7 @@ class Timeline(VerticalScroll, can_focus=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody has said anything yet; notes do not count."""
+        """Whether there is no message yet; notes do not count."""
         return all(isinstance(item, Note) for item in self._items)
 
     @property
@@ -174,7 +174,7 @@ class Timeline(VerticalScroll, can_focus=True):
         return [self._parts[id(item)] for item in self._items[self._first :] if id(item) in self._parts]
 
     async def follow(self, changes: Changes) -> None:
-        """Lay out what is new, and change what changed."""
+        """Lay out new items, and update changed ones."""
         rewritten = {id(message) for message in changes.rewritten}
         items: list[Item] = [entry for entry in changes.new if not isinstance(entry, Plan)]
         if len(items) > PARTS_AT_ONCE:
@@ -204,7 +204,7 @@ class Timeline(VerticalScroll, can_focus=True):
             await self._drop(self._first + PARTS_AT_ONCE)
 
     async def _skip(self, items: list[Item]) -> None:
-        """Many at once: what would be out of view in a moment is not laid out."""
+        """Leave out items that would be out of view at once, where many arrive together."""
         self._items += items
         self.welcome.display = self.is_empty
         await self._drop(len(self._items))
@@ -218,7 +218,7 @@ class Timeline(VerticalScroll, can_focus=True):
         self._omitted.stand_for(self._first, own("parts of the conversation"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """Bring back some of what was before."""
+        """Lay out some of the omitted items."""
         message.stop()
         last, self._first = self._first, max(0, self._first - PARTS_AT_ONCE)
         after: Widget = self._omitted
@@ -231,20 +231,20 @@ class Timeline(VerticalScroll, can_focus=True):
         self._omitted.stand_for(self._first, own("parts of the conversation"))
 
     def mark_refused(self) -> None:
-        """Show what a refusal took out of the agent's memory as that."""
+        """Mark the items that a refusal removed from the agent's context."""
         for item in self._items[self._first :]:
             part = self._parts.get(id(item))
             if part is not None and not isinstance(item, Note | TerminalEntry):
                 part.set_class(item.refused, "-refused")
 
     def lay_out(self, layout: DiffLayout) -> None:
-        """Show diffs in the other way."""
+        """Switch the layout of diffs."""
         self.diff_layout = layout
         for part in self.query(ToolPart):
             part.lay_out(layout)
 
     async def fold_all(self, *, folded: bool) -> None:
-        """Fold or unfold everything that can be."""
+        """Fold or unfold all items."""
         for fold in self.query(Fold):
             await fold.fold(folded=folded, by_user=True)
 

@@ -1,4 +1,4 @@
-"""A tool call on the screen: its state in a line, and below it what it shows: text, diffs, terminals, raw values."""
+"""The widget of a tool call: its state in a line, and below it its content: text, diffs, terminals, raw values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UNKNOWN_CHARACTERS = 4_000
 
 
 class WantsWhole(Message):
-    """Somebody wants to see all of something that is shown in part."""
+    """The user requests the whole of a content that is shown in part."""
 
     def __init__(self, title: SafeText, view: Widget) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class WantsWhole(Message):
 
 
 class OmittedLines(FoldTitle):
-    """Says how much is not shown; Enter or a click opens all of it."""
+    """The number of lines that are not shown; Enter or a click opens all of them."""
 
     DEFAULT_CSS = """
     OmittedLines { color: $text-muted; text-style: italic; }
@@ -70,7 +70,7 @@ def _with_hint(hidden: SafeText) -> SafeText:
 
 
 class DiffPart(Vertical):
-    """One diff, its first rows; the rest is a key away."""
+    """The first rows of one diff; a key opens the rest."""
 
     DEFAULT_CSS = """
     DiffPart { height: auto; }
@@ -83,7 +83,7 @@ class DiffPart(Vertical):
         self._heading = diff_name(diff, cwd)
 
     def compose(self) -> Sequence[Widget]:
-        """The diff, and a line if that is not all."""
+        """The diff, and a line for omitted rows."""
         hidden = len(self._rows) - DIFF_ROWS
         return [self._view] if hidden <= 0 else [self._view, OmittedLines(_with_hint(hidden_after(hidden)))]
 
@@ -93,7 +93,7 @@ class DiffPart(Vertical):
 
 
 class TerminalPart(Vertical):
-    """A command's terminal: the end of what it printed, in its colours."""
+    """A command's terminal: the end of its output, in its colours."""
 
     DEFAULT_CSS = """
     TerminalPart { height: auto; background: $panel; padding: 0 1; }
@@ -110,7 +110,7 @@ class TerminalPart(Vertical):
         self._state: tuple[object, ...] = ()
 
     def compose(self) -> Sequence[Widget]:
-        """The command, what it printed, how it ended."""
+        """The command, its output, its exit."""
         return [self._head, self._omitted, self._lines, self._foot]
 
     @property
@@ -133,7 +133,7 @@ class TerminalPart(Vertical):
         self._foot.display = ending is not None
         self._foot.update(laid_out([] if ending is None else [ending]))
         text = terminal.text
-        # On a terminal of its own a command ends its lines with both characters.
+        # In a pseudo-terminal lines end with CR LF.
         lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\r\n"))
         shown = lines[-TERMINAL_ROWS:]
         hidden = text.rstrip("\r\n").count("\n") + 1 - len(shown)
@@ -187,7 +187,7 @@ class TextPart(Vertical):
 
 
 def tool_title(tool: ToolCall, cwd: str, counts: Line) -> Content:
-    """State, kind, subject, and what its diffs amount to."""
+    """State, kind, subject, and the line counts of its diffs."""
     head = tool_head(tool, cwd, counts)
     line = [head.mark, Span(filled(" {:<8}", head.kind), "dim"), Span(clip(head.about, TITLE_CHARACTERS))]
     if head.counts:
@@ -198,7 +198,7 @@ def tool_title(tool: ToolCall, cwd: str, counts: Line) -> Content:
 
 
 class ToolPart(Fold):
-    """One tool call. It is open while there is something to see in it: a diff, a command, a failure."""
+    """One tool call. It is unfolded while it has something to show: a diff, a command, a failure."""
 
     def __init__(self, tool: ToolCall, transcript: Transcript, layout: DiffLayout, cwd: str) -> None:
         super().__init__(folded=True)
@@ -227,7 +227,7 @@ class ToolPart(Fold):
             await self.fill()
 
     def lay_out(self, layout: DiffLayout) -> None:
-        """Show diffs in the other way, also those that are still to come."""
+        """Switch the layout of diffs, also of later ones."""
         self._layout = layout
         for view in self.query(DiffView):
             view.show_layout(layout)

@@ -1,4 +1,4 @@
-"""The first screen: what this is, who answers, where, and three things to try."""
+"""The first screen: the program, the agent, the folder, and three example prompts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from textual.content import Content
 from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label
 from accord.display import EMPTY, SafeText, exact, filled, own
 
-# The model of the built-in agent that is none.
+# The name of the built-in agent's offline model.
 OFFLINE = "offline"
 EXAMPLES = (
     "What is in this folder? Explain it in a few sentences.",
     "Find something here that could go wrong, and say where.",
     "Which part has no test? Write one for it.",
 )
-# The built-in agent follows rules: these it understands, also in an empty folder.
+# The offline model follows rules: it understands these prompts, also in an empty folder.
 DEMO_EXAMPLES = (
     "what can you do?",
     "write \"print('hello')\" to hello.py",
@@ -34,7 +34,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The facts of the first screen; what is not known yet is empty."""
+    """The facts of the first screen; those not known yet are empty."""
 
     folder: str
     agent: str = ""
@@ -45,7 +45,7 @@ class Greeting:
 
     @property
     def examples(self) -> Sequence[str]:
-        """What to try, by the keys 1 to 3."""
+        """The example prompts, by the keys 1 to 3."""
         return DEMO_EXAMPLES if self.is_demo else EXAMPLES
 
     @property
@@ -56,7 +56,7 @@ class Greeting:
 
 
 class Welcome(StaticText):
-    """Stands where the conversation will be, until there is one."""
+    """The greeting in place of the conversation, until there is one."""
 
     DEFAULT_CSS = """
     Welcome { width: 1fr; max-width: 100; height: auto; padding: 1 2; }

@@ -1,6 +1,6 @@
-"""The widgets that show text, in forms that take nothing but safe text and never read markup; styled texts; the fold.
+"""The chat's text widgets, which take only safe text and never read markup; styled texts; the fold.
 
-Every other module of the chat makes its labels, lists, questions and notifications with these; a test sees to that. A
+Every other module of the chat makes its labels, lists, questions and notifications with these; a test checks that. A
 fold is a part of the conversation with a title line, and a body that is made when it is first unfolded.
 """
 
@@ -53,7 +53,7 @@ def laid_out(line: Line, style: str = "") -> Content:
 
 
 def block_content(block: Block) -> Content:
-    """A block of text as it is, another one as its label."""
+    """A text block unchanged, any other block as its label."""
     if isinstance(block, Text):
         return label((prose(block.text), ""))
     shown = block_label(block)
@@ -71,7 +71,7 @@ def styled_lines(text: SafeText, style: str = "") -> list[RichText]:
 
 
 def chopped(text: SafeText, width: int) -> list[SafeText]:
-    """The text in parts that fit."""
+    """The text in parts of at most this width."""
     chunks, start = [], 0
     for chunk in chop_cells(text, width):
         chunks.append(part_of(text, start, start + len(chunk)))
@@ -113,12 +113,12 @@ def choice_of(choices: Sequence[tuple[SafeText, Any]], *, value: Any, allow_blan
 
 
 def choices_of(choices: Sequence[tuple[SafeText, Any, bool]]) -> SelectionList[Any]:
-    """Some of several; each with whether it is chosen."""
+    """A list with a check mark per item; each item says whether it is selected."""
     return SelectionList(*(Selection(_content(name), each, chosen) for name, each, chosen in choices), compact=True)
 
 
 def entry_of(text: SafeText = EMPTY, *, placeholder: SafeText = EMPTY) -> Input:
-    """A line to be typed."""
+    """An input line."""
     return Input(text, placeholder=placeholder, compact=True)
 
 
@@ -130,12 +130,12 @@ def announce(
     severity: SeverityLevel = "information",
     timeout_seconds: float | None = None,
 ) -> None:
-    """Say something for a while, in a corner."""
+    """Show a notification in a corner for a while."""
     app.notify(text, title=title, severity=severity, timeout=timeout_seconds, markup=False)
 
 
 class FoldTitle(StaticText, can_focus=True):
-    """The line that is always there."""
+    """The title line of a fold, which is always shown."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "turn_over", "Fold", show=False)]
@@ -148,10 +148,9 @@ class FoldTitle(StaticText, can_focus=True):
     """
 
     class Toggled(Message):
-        """Somebody wants the body shown or hidden."""
+        """The user folds or unfolds the body."""
 
     def on_click(self, event: Click) -> None:
-        """A click is an Enter."""
         event.stop()
         self.post_message(self.Toggled())
 
@@ -160,7 +159,7 @@ class FoldTitle(StaticText, can_focus=True):
 
 
 class Fold(Vertical):
-    """Title and body. What the user folds or unfolds stays so; before that it is decided by what is in it."""
+    """Title and body. The user's folding is kept; until then the content decides."""
 
     DEFAULT_CSS = """
     Fold { height: auto; }
@@ -176,7 +175,6 @@ class Fold(Vertical):
         self._touched = False
 
     def compose(self) -> ComposeResult:
-        """The line above, the rest below."""
         yield self._title
         yield self._body
 
@@ -186,7 +184,7 @@ class Fold(Vertical):
 
     @property
     def folded(self) -> bool:
-        """Whether only the title is seen."""
+        """Whether only the title is shown."""
         return self.has_class("-folded")
 
     @property
@@ -198,7 +196,7 @@ class Fold(Vertical):
         self._title.update(label((own("▸ ") if self.folded else own("▾ "), "")) + title)
 
     async def fold(self, *, folded: bool, by_user: bool = False) -> None:
-        """Hide or show the body; what a user has decided is decided."""
+        """Hide or show the body, unless the user has chosen."""
         if self._touched and not by_user:
             return
         self._touched = self._touched or by_user
@@ -209,7 +207,7 @@ class Fold(Vertical):
                 await self.fill()
 
     async def fill(self) -> None:
-        """Bring the body up to date; called only while it is seen."""
+        """Update the body; called only while it is shown."""
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         message.stop()

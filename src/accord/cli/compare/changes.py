@@ -1,4 +1,4 @@
-"""What an agent changed in its copy of a folder, compared with another copy that nobody touched. `.git` is left out."""
+"""The changes of an agent in its copy of a folder, relative to an untouched copy. `.git` is left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_TEXT_BYTES = 1024 * 1024
 
 
 def changes_between(before: Path, after: Path) -> list[FileChange]:
-    """The changed files, in the order of their paths. What is no text, or too long, has neither text."""
+    """The changed files, in the order of their paths. A file that is no text, or too long, has neither text."""
     names = sorted({*_files(before), *_files(after)})
     return [
         change for name in names if (change := _change(name, before / name, after / name, (before, after))) is not None
@@ -23,7 +23,7 @@ def changes_between(before: Path, after: Path) -> list[FileChange]:
 
 
 def patch_of(change: FileChange) -> str:
-    """The change as a patch; one line for what has no text."""
+    """The change as a patch; one line for a file without text."""
     if change.old is None and change.new is None:
         return f"Binary file {change.path}: {change.operation}\n"
     old, new = (text.splitlines(keepends=True) if text is not None else [] for text in (change.old, change.new))
@@ -64,7 +64,7 @@ def _is_same(old: Path, new: Path, roots: tuple[Path, Path]) -> bool:
 
 
 def _text(path: Path, root: Path) -> str | None:
-    """The content; of a link where it leads to, named from the folder."""
+    """The content of a file; for a link its target, relative to the folder."""
     try:
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):

@@ -31,7 +31,7 @@ class Job:
 
 
 def main() -> int:
-    """Do the job; the exit status of the run."""
+    """Run the job; returns the exit status of the run."""
     from accord.cli.fault import unforeseen  # noqa: PLC0415 - after the import of the job's types
     from accord.cli.status import CommandFailure, direct_logs, direct_tracebacks  # noqa: PLC0415
     from accord.errors import AccordError  # noqa: PLC0415
@@ -55,7 +55,7 @@ async def _run(job: Job) -> int:
 
 
 def _leave_with_parent() -> None:
-    # Not through the buffer, whose lock a thread would hold when the interpreter ends.
+    # Not through the buffer: a thread could hold its lock when the interpreter ends.
     os.read(sys.stdin.fileno(), 1)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -69,7 +69,7 @@ def argv() -> list[str]:
 
 
 def environment(root: Path, given: dict[str, str]) -> dict[str, Any]:
-    """Without what would lead Git out of the copy."""
+    """The environment without the variables that lead Git out of the copy."""
     named = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"}
     kept = {name: value for name, value in given.items() if name not in named}
     return {**kept, "GIT_CEILING_DIRECTORIES": str(root)}

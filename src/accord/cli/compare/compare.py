@@ -1,4 +1,4 @@
-"""The comparison itself: copies are made, every agent runs in a process of its own, and all is removed afterwards."""
+"""The comparison: copies the folder, runs every agent in a process of its own, and removes the copies afterwards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from accord.stores.owner import is_held, open_owner, owners_folder
 from accord.time_scale import scaled
 
 TICK_SECONDS = 0.1
-# How long an agent has to stop when the comparison is stopped.
+# How long an agent may take to stop when the comparison is stopped.
 STOP_SECONDS = scaled(10.0)
 _LINE_BYTES = 64 * 1024 * 1024
 _MIN, _MAX = 2, 8
@@ -71,7 +71,7 @@ def checked_options(options: AgentOptions) -> AgentOptions:
 
 
 async def compare(targets: Sequence[Target], options: AgentOptions, form: str, content: Sequence[str | Path]) -> int:
-    """Say the same to all of them, at the same time, and show what each did.
+    """Send the same prompt to all agents at the same time, and show the result of each.
 
     Raises:
         CommandFailure: The folder cannot be copied, or an agent may not be started.
@@ -138,7 +138,7 @@ async def _gathered(works: list[Any]) -> None:
 
 
 def _moved(target: Target, source: Path, copy: Path) -> Target:
-    """The agent's own directory is one of the copy, where it is in this folder."""
+    """The entry with its directory moved into the copy, where it is inside this folder."""
     cwd = target.entry.cwd
     if cwd is None or not Path(cwd).is_relative_to(source):
         return target
@@ -172,7 +172,7 @@ def _run(job: child.Job, root: Path, output: CompareOutput) -> Callable[[Compare
 
 
 async def _stopped(process: asyncio.subprocess.Process) -> None:
-    """End it: as Ctrl+C would, and at last without asking."""
+    """End the process: by SIGINT, as Ctrl+C would, and at last by SIGKILL."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
@@ -186,7 +186,7 @@ async def _stopped(process: asyncio.subprocess.Process) -> None:
 
 
 def _forget(targets: Sequence[Target], results: dict[str, ComparedRun]) -> None:
-    """Nobody can go on with a session whose folder is gone."""
+    """Drop the records of the sessions: their folders are gone."""
     with SessionIndex() as index, contextlib.suppress(CommandFailure):
         for each in targets:
             session = results[each.key].session
@@ -212,7 +212,7 @@ async def _tick(progress: Progress, results: dict[str, ComparedRun]) -> None:
 
 @contextlib.asynccontextmanager
 async def _root() -> AsyncIterator[Path]:
-    """A private folder in the cache folder; removed in any case. What killed processes left is removed before."""
+    """A private folder in the cache folder, removed in any case. Leftovers of killed processes are removed first."""
     place = ConfigPaths.here().cache / "compare"
     make_folder(place)
     try:

@@ -1,7 +1,7 @@
-"""A folder copied for an agent that may change it: files as they are, links as links, Git's metadata of its own.
+"""A copy of a folder for an agent that may change it: files unchanged, links as links, separate Git metadata.
 
 Everything is copied, ignored files too. Directories are opened without following links, so that nothing outside of the
-folder is read, whatever changes meanwhile. Sockets, FIFOs and devices are left out. A link to an absolute path inside
+folder is read, even if it changes meanwhile. Sockets, FIFOs and devices are left out. A link to an absolute path inside
 of the folder leads to the same place in the copy.
 """
 
@@ -19,7 +19,7 @@ _OPEN_FOLDER = _OPEN_FILE | getattr(os, "O_DIRECTORY", 0)
 
 
 class FolderCopy:
-    """Copies one folder, several times if need be. `on_file` is called for every file, and may raise to stop it."""
+    """Copies one folder, also several times. `on_file` is called for every file, and may raise to stop the copy."""
 
     def __init__(self, source: Path, *, leave_out: Path, on_file: Callable[[], None] = lambda: None) -> None:
         self._source = Path(os.path.realpath(source))
@@ -55,7 +55,7 @@ class FolderCopy:
         if stat.S_ISLNK(status.st_mode):
             (target / name).symlink_to(self._link(os.readlink(name, dir_fd=folder), root))
         elif stat.S_ISDIR(status.st_mode):
-            # What Git notes of further working trees leads to those, which are not copied.
+            # Git's metadata of further working trees refers to folders that are not copied.
             skip = frozenset({"worktrees"}) if name == ".git" else frozenset[str]()
             self._folder(source / name, target / name, root, skip=skip)
         elif stat.S_ISREG(status.st_mode):
@@ -72,7 +72,7 @@ class FolderCopy:
         return leads_to
 
     def _git_file(self, descriptor: int, folder: Path, target: Path, root: Path) -> bool:
-        """A `.git` file leads to a repository elsewhere: the copy gets one of its own. Whether it was one."""
+        """Give the copy its own repository where `.git` is a file that refers to another folder; whether it was one."""
         with open(os.dup(descriptor), "rb") as file:  # noqa: PTH123 - a descriptor
             text = os.fsdecode(file.read(4096)).strip()
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -120,7 +120,7 @@ def _forget_working_tree(config: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove it, whatever modes an agent left in it; links are removed and never followed."""
+    """Remove the folder, also with modes that forbid it; links are removed and never followed."""
 
     def again(function: Callable[..., object], path: str, _: object) -> None:
         with contextlib.suppress(OSError):

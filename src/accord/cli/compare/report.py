@@ -1,4 +1,4 @@
-"""What is shown of a comparison: one agent after the other with its answer and its diff, then a table; or records."""
+"""The report of a comparison: each agent's answer and diff, then a table; or records."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DIFF_LINES = 200
 
 @dataclass
 class ComparedRun:
-    """What came of one agent."""
+    """The result of one agent."""
 
     name: str
     begun: float = field(default_factory=time.monotonic)
     seconds: float | None = None
     status: int | None = None
     end: dict[str, Any] | None = None
-    """The record `end`, where the agent got there."""
+    """The record `end`, if the run reached it."""
     error: str = ""
     changes: list[FileChange] = field(default_factory=list)
     session: str | None = None
@@ -41,16 +41,16 @@ class ComparedRun:
 
 
 class CompareOutput:
-    """Writes nothing; the forms override what they show."""
+    """The base of the forms of output; it writes nothing."""
 
     def happened(self, result: ComparedRun, record: dict[str, Any]) -> None:
         """A record of one of the runs."""
 
     def compared(self, result: ComparedRun) -> None:
-        """One is over, and its changes are known; in the order of the line, when all are over."""
+        """A run is over, with its changes; called in the order of the line, when all are over."""
 
     def summary(self, results: list[ComparedRun]) -> None:
-        """All are over."""
+        """All runs are over."""
 
 
 class CompareText(CompareOutput):

@@ -1,4 +1,4 @@
-"""The other end of the sockets: which sessions other processes of this user have open, to cancel or to watch them."""
+"""The client of the owner sockets: lists the sessions that other processes have open, to cancel or watch them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELLO_SECONDS = scaled(3.0)
 
 @dataclass(frozen=True)
 class LiveSession:
-    """A session that another process has open, and where that process listens."""
+    """A session that another process has open, and that process's socket."""
 
     session_id: str
     agent: str
@@ -33,13 +33,13 @@ class LiveSession:
     socket_path: Path
 
     def is_called(self, word: str) -> bool:
-        """Whether the word names its agent or itself: by name, id or the begin of the id."""
+        """Whether the word names the session or its agent: by name, id or the begin of the id."""
         begins = any(self.session_id.startswith(prefix + word) for prefix in ("", *PREFIXES))
         return bool(word) and (word in {self.agent, self.name} or begins)
 
 
 class OwnerConnection:
-    """A connection to one process: what it said at the beginning, and lines from then on."""
+    """A connection to one process: its greeting, and lines from then on."""
 
     def __init__(self, connected: socket.socket, socket_path: Path) -> None:
         self._socket = connected
@@ -51,8 +51,7 @@ class OwnerConnection:
         """Read the first line.
 
         Raises:
-            CommandFailure: The process is of a later version.
-            OSError, ValueError: It says nothing that could be understood.
+            CommandFailure: The process is of a later version. OSError, ValueError: Its greeting cannot be read.
         """
         self._socket.settimeout(HELLO_SECONDS)
         hello = json.loads(self._file.readline())
@@ -72,7 +71,7 @@ class OwnerConnection:
         self._socket.sendall(json.dumps({"do": do, "session": session_id}).encode() + b"\n")
 
     def lines(self, seconds: float | None = None) -> Iterator[dict[str, Any]]:
-        """What comes, until the other end closes; `seconds` bound each line.
+        """The received lines, until the other end closes; `seconds` bound each line.
 
         Raises:
             OSError: The connection is gone, or nothing came in time.
@@ -89,7 +88,7 @@ class OwnerConnection:
 
 @contextlib.contextmanager
 def connection(socket_path: Path) -> Iterator[OwnerConnection | None]:
-    """A connection that is ready, or None where the process is gone, does not answer, or is no process of this user."""
+    """A connection after its greeting, or None where the process is gone, does not answer, or is another user's."""
     opened: OwnerConnection | None = None
     try:
         try:
@@ -162,7 +161,7 @@ def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = F
 
 
 def only_one(found: Sequence[LiveSession], verb: str) -> LiveSession:
-    """The one that is meant.
+    """The only session of several words.
 
     Raises:
         CommandFailure: There are several.

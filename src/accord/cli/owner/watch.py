@@ -30,7 +30,7 @@ LINE_CHARACTERS = 400
 
 @dataclass
 class _WatchedSession:
-    """As much of a session as a text needs, folded from its records."""
+    """The part of a session that the text output needs, folded from its records."""
 
     id: str
     cwd: str
@@ -74,7 +74,7 @@ class _TextWatch:
         try:
             event = decode_event(json.dumps({"event": type_, **fields}).encode())
         except StoreError:
-            # A part that no edition names: shown raw.
+            # An entry of an unknown kind: shown raw.
             self._line(filled("  {}  {}", type_, json_text(fields, None, LINE_CHARACTERS)), "dim")
             return
         self._session.transcript.fold(event)
@@ -114,7 +114,7 @@ class _TextWatch:
 
 
 def watch(wanted: LiveSession, form: Form) -> int:
-    """Show what happens in the session until it is closed.
+    """Show the session's events until it is closed.
 
     Raises:
         CommandFailure: It was closed just now, or its process died in a turn.

@@ -35,13 +35,13 @@ from accord.session.event import Event, ToolChanged, ToolContentAdded
 
 Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
-# Nobody needs a line of progress for what is over at once.
+# Work that ends at once needs no line of progress.
 PATIENCE_SECONDS = 0.3
 _DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
 
 
 def output_of(form: Form, progress: Progress) -> RunOutput:
-    """The form of that name; only what it needs is imported."""
+    """The output form of that name; its module is imported here."""
     if form == "text":
         from accord.cli.run.text import TextOutput  # noqa: PLC0415
 
@@ -56,7 +56,7 @@ def output_of(form: Form, progress: Progress) -> RunOutput:
 
 
 class EventQueue:
-    """Events and noise on their way to the output, in order; held while a question is on the screen."""
+    """The queue of events and stray lines for the output, in order; held while a question is on the screen."""
 
     def __init__(self, output: RunOutput) -> None:
         self._output = output
@@ -71,7 +71,7 @@ class EventQueue:
         self._waiting.append(event)
 
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
-        """A text went over the wire; what is no message is kept, and flagged."""
+        """Observe a text of the wire; one that is no message is queued as noise."""
         self._output.observe(direction, text)
         if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
             self._waiting.append(bytes(text))
@@ -94,11 +94,11 @@ class EventQueue:
             self._output.happened(item)
 
     async def free(self) -> None:
-        """Return when nothing is asked."""
+        """Return when no question is open."""
         await self._free.wait()
 
     def hold(self) -> None:
-        """A question follows: write what came before it, and then nothing until `release`."""
+        """Before a question: write everything queued, and then nothing until `release`."""
         self.drain()
         self._free.clear()
 
@@ -153,10 +153,10 @@ class Conversation:
         self._questions = questions
 
     async def run(self, content: Sequence[str | Path]) -> int:
-        """Say it, and see it to its end.
+        """Send the prompt and wait for the end of its turn.
 
         Raises:
-            CommandFailure: It did not get there.
+            CommandFailure: The turn failed, or never began.
         """
         try:
             with self._interrupts.caught():
@@ -280,7 +280,7 @@ class Conversation:
 
     def _end(self, ending: Ending) -> int:
         if self._events.is_broken:
-            # Nobody reads any more: the turn was stopped for that, or was over just before.
+            # The reader has closed stdout: the turn was stopped for that, or was over just before.
             silence()
             return Status.INTERRUPTED if ending.stop_reason == "cancelled" else Status.DONE
         failure = _shortcoming(ending) if self._tool_limit is None else self._tool_limit.failure or _shortcoming(ending)
@@ -293,12 +293,12 @@ class Conversation:
         if failure is not None:
             complain(failure)
             return failure.status
-        # Whoever pressed Ctrl+C has interrupted it, also where the agent just came to its own end.
+        # Ctrl+C counts as an interrupt, also where the agent had just ended the turn itself.
         return Status.INTERRUPTED if ending.stop_reason == "cancelled" or self._interrupts.count else Status.DONE
 
     @contextlib.asynccontextmanager
     async def _ticking(self) -> AsyncIterator[None]:
-        """While this lasts, the line of progress lives."""
+        """While this lasts, the line of progress is updated."""
         if not self._progress.is_shown or not self._output.progress_is_shown:
             yield
             return
@@ -329,7 +329,7 @@ async def _wait_for_loss(agent: ConnectedAgent) -> None:
 
 
 def _shortcoming(ending: Ending) -> CommandFailure | None:
-    """The failure of a turn that ended, if it counts as one."""
+    """The failure that the end of a turn means, if it means one."""
     consent = ending.consent
     if consent.denied_unasked:
         return _denied(

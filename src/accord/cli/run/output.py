@@ -18,7 +18,7 @@ from accord.session.rules import Rule
 
 @dataclass(frozen=True)
 class RunOpening:
-    """A session is there and can be prompted."""
+    """The facts of a session that is ready for its prompt."""
 
     agent: ConnectedAgent
     session: Session
@@ -26,7 +26,7 @@ class RunOpening:
     resumed: bool
     name: str | None
     short_id: str
-    """The beginning of the session's id that names no other one."""
+    """The shortest unique beginning of the session's id."""
 
 
 @dataclass(frozen=True)
@@ -52,32 +52,32 @@ class Ending:
 
 
 class RunOutput:
-    """One form. The methods that it does not override write nothing."""
+    """The base of the output forms. A method that is not overridden writes nothing."""
 
     is_broken = False
     """Whether stdout was closed by its reader, where that was noticed in `observe`."""
     progress_is_shown = False
     """Whether a line of progress may be shown beside it."""
     doing = own("working")
-    """What goes on, for the line of progress."""
+    """The current activity, for the line of progress."""
 
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
         """A text went over the wire. Must not raise."""
 
     def opened(self, opening: RunOpening) -> None:
-        """A session is there."""
+        """The session is open."""
 
     def happened(self, event: Event) -> None:
-        """Something happened in it."""
+        """An event of the session."""
 
     def step_aside(self) -> None:
-        """Somebody else writes on the screen."""
+        """Other code is about to write on the screen."""
 
     def noise(self, text: str) -> None:
         """The agent printed a line that is no message."""
 
     def shows(self, question: PermissionQuestion) -> bool:  # noqa: ARG002 - for those who can
-        """Show what a question is about, on the screen where it is asked; whether that was done."""
+        """Show the subject of a question on the screen where it is asked; returns whether that was done."""
         return False
 
     def judged(self, verdict: Verdict) -> None:
@@ -93,7 +93,7 @@ class RunOutput:
         """The turn is over."""
 
     def failed(self, failure: CommandFailure) -> None:
-        """It did not get to its end."""
+        """The run failed."""
 
 
 class FinalOutput(RunOutput):
@@ -102,7 +102,7 @@ class FinalOutput(RunOutput):
     progress_is_shown = True
 
     def ended(self, ending: Ending) -> None:
-        """Write it; on a terminal nothing in it can do harm, in a file it is what the agent wrote."""
+        """Write the message: sanitized on a terminal, unchanged into a file."""
         answer = prose(ending.answer) if is_terminal(sys.stdout) else whole(ending.answer)
         if answer:
             sys.stdout.write(answer if answer.endswith("\n") else f"{answer}\n")

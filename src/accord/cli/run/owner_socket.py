@@ -2,7 +2,7 @@
 
 A connection begins with one line that names the sessions. The other end sends one request, a line too: `cancel` is
 answered when the turn is over, `watch` with the records of `-o events` until the session is closed. A watcher that does
-not read loses records and is told how many; the turn never waits for it.
+not read loses records and gets a record with their number; the turn never waits for it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Watcher:
 
 
 class SharedSession:
-    """A session that others may watch and cancel. Its methods are those of an output."""
+    """A session that other processes may watch and cancel. Its methods are those of an output."""
 
     def __init__(self, opening: RunOpening) -> None:
         self.opening = opening
@@ -90,7 +90,7 @@ class SharedSession:
         }
 
     def attach(self, watcher: Watcher) -> None:
-        """Send what there is so far, and from then on what happens."""
+        """Send the records so far, and from then on each new one."""
         from accord.cli.run.records import EventsOutput  # noqa: PLC0415 - only where somebody watches
 
         if self._records is None:
@@ -159,7 +159,7 @@ class SharedSession:
 
 
 class OwnerSocket:
-    """The socket of this process, made with its first session. Where none can be made, work goes on without."""
+    """The socket of this process, made with its first session. Where it cannot be made, the run goes on without it."""
 
     def __init__(self) -> None:
         self._listening: socket.socket | None = None
@@ -171,7 +171,7 @@ class OwnerSocket:
         self.sessions: list[SharedSession] = []
 
     def share(self, opening: RunOpening) -> SharedSession:
-        """Let others see a session from now on."""
+        """Make a session visible to other processes."""
         shared = SharedSession(opening)
         self.sessions.append(shared)
         if not self._is_tried:
@@ -180,7 +180,7 @@ class OwnerSocket:
         return shared
 
     def withdraw(self, shared: SharedSession) -> None:
-        """The session is closed: who watches it gets to the end."""
+        """The session is closed: its watchers get the remaining records and the end."""
         if shared in self.sessions:
             self.sessions.remove(shared)
         for watcher in shared.watchers:
@@ -256,7 +256,7 @@ class OwnerSocket:
             writer.write(_line({"accord": "error", "reason": "unknown_request"}))
 
     async def close(self) -> None:
-        """End every connection: who still reads gets what there is, for a short time."""
+        """End every connection; watchers that still read get the remaining records, for a short time."""
         writers = list(self._writers)
         for shared in list(self.sessions):
             self.withdraw(shared)

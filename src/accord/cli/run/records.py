@@ -1,4 +1,4 @@
-"""One JSON record a line: what happened in the session (`events`), or every text of the wire (`wire`).
+"""The record forms of output, one JSON record per line: the session's events (`events`), or all texts (`wire`).
 
 `docs/cli.md` documents the records one by one.
 """
@@ -41,7 +41,7 @@ def _hooked(value: Any) -> Any:
 
 
 def _write(record: dict[str, Any]) -> None:
-    # ASCII: half a character, as some agents send it, has no bytes in UTF-8, and nothing in it steers a terminal.
+    # ASCII: lone surrogates, which some agents send, have no UTF-8; and no character controls a terminal.
     put(json_line(record))
     sys.stdout.flush()
 
@@ -58,7 +58,7 @@ class EventsOutput(RunOutput):
         self._write({"type": type_, "t": time.time(), "session": self._session, **fields})
 
     def take(self, opening: RunOpening) -> None:
-        """Let the records be those of a session, without a record that says so."""
+        """Set the session of the records, without a record `start`."""
         self._session, self._target = opening.session.id, opening.target
 
     def opened(self, opening: RunOpening) -> None:
@@ -147,7 +147,7 @@ def _token_usage(usage: TokenUsage | None) -> dict[str, int | None] | None:
 
 
 class WireOutput(RunOutput):
-    """Every text, as it went."""
+    """Every text of the wire, unchanged."""
 
     def __init__(self) -> None:
         self._connection = 0
@@ -165,7 +165,7 @@ class WireOutput(RunOutput):
             self.is_broken = True
 
     def _count(self, text: bytes) -> None:
-        """Our ids begin anew with every connection, and with nothing else."""
+        """Count the connections: our ids restart with each connection, and only then."""
         if b'"method"' not in text:
             return
         try:
@@ -182,5 +182,5 @@ class WireOutput(RunOutput):
 
 
 def _decoded(text: bytes) -> str:
-    # What is no UTF-8 stays visible, byte by byte.
+    # Bytes that are no UTF-8 are shown as escapes.
     return text.decode("utf-8", "backslashreplace")

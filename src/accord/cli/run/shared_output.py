@@ -1,4 +1,4 @@
-"""The output of a run which others can watch too: every call goes to the screen's form, and to the socket's records."""
+"""An output that other processes can watch too: every call goes to the screen's form and to the socket's records."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SharedOutput(RunOutput):
         return self._output.shows(question)
 
     def opened(self, opening: RunOpening) -> None:
-        """Share the session, and show that it is there."""
+        """Share the session, and show it."""
         from accord.cli.run.owner_socket import OwnerSocket  # noqa: PLC0415 - when the agent has been started
 
         self._owner = self._owner or OwnerSocket()

@@ -1,4 +1,4 @@
-"""For people: plan, tool calls, diffs, what the agent says, what it cost."""
+"""The text form of output, for people: plan, tool calls, diffs, the agent's messages, cost."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ THOUGHT_CHARACTERS = 1000
 
 @dataclass
 class _ShownCall:
-    """How much of a tool call was shown; `message` counts the messages that began before it."""
+    """The shown part of a tool call; `message` counts the messages that began before it."""
 
     since: float
     message: int
@@ -83,7 +83,7 @@ class _ShownCall:
 
 
 class TextOutput(RunOutput):
-    """Writes to a screen what happens, once it is known how it went."""
+    """Writes events to a screen; a tool call when its outcome is known."""
 
     progress_is_shown = True
 
@@ -135,7 +135,7 @@ class TextOutput(RunOutput):
         self._screen.flush()
 
     def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - it is reported on stderr
-        """End the line that was begun, so that the reason stands on a line of its own."""
+        """End the current line, so that the reason begins on a new one."""
         if self._opening is not None:
             self._leave()
         self._screen.end_line()
@@ -191,7 +191,7 @@ class TextOutput(RunOutput):
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:
-        """On the same screen, whole: what was shown of the call before may not be what is asked now."""
+        """Show the subject whole: the call may have changed since it was shown."""
         self._settle()
         self._leave_thought()
         self._screen.end_line()
@@ -208,10 +208,10 @@ class TextOutput(RunOutput):
         if question.tool is not None and question.request is None:
             self._shown_call(question.tool.id).head = True
 
-    # --- what happens
+    # --- events
 
     def happened(self, event: Event) -> None:
-        """Show it, if it is to be seen."""
+        """Show an event, if its kind is shown."""
         show = self._SHOWN.get(type(event))
         if show is not None:
             if not isinstance(event, MessageChunk):
@@ -224,7 +224,7 @@ class TextOutput(RunOutput):
             return
         if event.speaker == "thought":
             self._speaking = None
-            # One line of it is shown; an agent may think for ever.
+            # One line of a thought is shown, however long it grows.
             if sum(map(len, self._thought)) < THOUGHT_CHARACTERS:
                 self._thought.append(clip(block_text(event.block), THOUGHT_CHARACTERS))
             self.doing = own("thinking")
@@ -261,7 +261,7 @@ class TextOutput(RunOutput):
         self._screen.text(prose(held))
 
     def _begin_message(self, message_id: str | None) -> None:
-        """Another message begins on a line of its own."""
+        """Begin another message on a new line."""
         if self._speaking != ("agent", message_id):
             self._settle()
             self._screen.end_line()
@@ -291,7 +291,7 @@ class TextOutput(RunOutput):
             return
         self.doing = filled("{}: {}", kind_label(call.kind), about(call, self._session.cwd))
         if shown_call.status != "pending":
-            # One that is only announced may stand in the middle of a message or a thought.
+            # A call that is only announced may come in the middle of a message or a thought.
             self._leave_thought()
             if self._speaking == ("agent", None) and shown_call.message == self._messages:
                 self._speaking = None
@@ -375,7 +375,7 @@ class TextOutput(RunOutput):
 
 
 def _served(counts: ConsentCounts) -> list[SafeText]:
-    """Counts of what this client did for the agent."""
+    """The counts of requests that this client served."""
     done = {"read": counts.files_read, "written": counts.files_written}
     parts = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
     if counts.commands_run:

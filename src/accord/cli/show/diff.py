@@ -1,4 +1,4 @@
-"""A change of files: rows with line numbers for a wide view, hunks and counts for lines of text."""
+"""Diffs for the screen: rows with line numbers for a wide view, hunks and counts for lines of text."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Around:
 
 
 def _gap(lines: list[str], old: int, new: int) -> list[DiffRow]:
-    """Equal lines that are left out; a single one takes no more space than the remark that it is there."""
+    """The remark for omitted equal lines; a single line is shown, because the remark takes as much space."""
     if len(lines) > 1:
         return [DiffRow("gap", f"{len(lines)} lines")]
     return [DiffRow("same", line, old + at + 1, new + at + 1) for at, line in enumerate(lines)]
@@ -131,7 +131,7 @@ def _replaced(before: list[str], after: list[str], old: int, new: int, offset: i
 
 
 def patch_rows(patch: str) -> list[DiffRow]:
-    """The lines of a patch, as they are."""
+    """The lines of a patch, unchanged."""
     kinds: dict[str, RowKind] = {"+": "added", "-": "removed", "@": "gap", " ": "same"}
     rows = []
     for line in patch.split("\n"):
@@ -161,7 +161,7 @@ INDENT = own("    ")
 
 
 class Hunk(NamedTuple):
-    """Lines that go and lines that come in their place; `line` is where, counted from 1 in the old file."""
+    """Removed lines and the added lines in their place; `line` is the position in the old file, from 1."""
 
     line: int
     old: list[str]
@@ -184,7 +184,7 @@ def hunks_of(change: FileChange) -> list[Hunk]:
 
 
 def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
-    """The lines that go and come; with a `limit` no more than so many, and how many more there are."""
+    """The removed and added lines; with a `limit` no more than so many, and the number of the rest."""
     lines = list(_lines_of_diff(diff, whole=limit is None))
     if limit is None or len(lines) <= limit:
         return lines
@@ -216,7 +216,7 @@ def _signed(sign: SafeText, lines: list[str], style: str) -> Iterator[Line]:
 
 
 def place_of(path: str, cwd: str) -> str:
-    """The path from the directory on, if it is below that; otherwise as it is."""
+    """The path relative to the directory, if it is below that; otherwise unchanged."""
     place = PurePath(path)
     if cwd and place.is_absolute() and place.is_relative_to(cwd):
         return str(place.relative_to(cwd)) or "."

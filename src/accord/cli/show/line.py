@@ -1,4 +1,4 @@
-"""Lines as texts with a style each, for any screen: their width, tables of them, and quantities in few characters.
+"""Styled lines for any screen: their width, tables of them, and quantities in few characters.
 
 Quantities are durations, times, sizes, tokens, usage and cost.
 """
@@ -40,7 +40,7 @@ def width(text: str) -> int:
 
 
 def clipped(text: SafeText, columns: int) -> SafeText:
-    """A text that fits; what does not is three dots."""
+    """A text cut to the width, with three dots for the rest."""
     if width(text) <= columns:
         return text
     end, used = 0, 1
@@ -53,12 +53,12 @@ def clipped(text: SafeText, columns: int) -> SafeText:
 
 
 def clipped_line(line: Line, columns: int) -> Line:
-    """A line that fits; the same object where it does already."""
+    """A line cut to the width; the same object where it fits already."""
     if sum(width(span.text) for span in line) <= columns:
         return line
     kept: list[Span] = []
     for place, span in enumerate(line, 1):
-        # Where more follows, there must be room for the dots.
+        # Where more text follows, the dots need room.
         text = span.text if place == len(line) else filled("{}…", span.text)
         if width(text) > columns:
             return [*kept, Span(clipped(text, columns), span.style)]
@@ -81,7 +81,7 @@ CELL_COLUMNS = 60
 
 
 def table_lines(heads: Sequence[SafeText], rows: Sequence[Sequence[SafeText]]) -> list[Line]:
-    """The lines; the last column is as wide as it likes."""
+    """The lines of a table; the last column has no width limit."""
     cells = [[clipped(cell, CELL_COLUMNS) for cell in row[:-1]] + [row[-1]] for row in rows]
     widths = [max(width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads))]
 
@@ -101,7 +101,7 @@ _UNITS = ((MINUTE, 1, own("s")), (HOUR, MINUTE, own("min")), (DAY, HOUR, own("h"
 
 
 def moment_of(text: str | None) -> float | None:
-    """A time in RFC 3339 as seconds; None where it is none."""
+    """A time in RFC 3339 as seconds; None for any other text."""
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
@@ -110,7 +110,7 @@ def moment_of(text: str | None) -> float | None:
 
 
 def ago(moment: float | None, now: float) -> SafeText:
-    """How long ago it was."""
+    """The age of a time, in words."""
     if not moment:
         return EMPTY
     seconds = max(0, now - moment)
@@ -121,7 +121,7 @@ def ago(moment: float | None, now: float) -> SafeText:
 
 
 def duration(seconds: float) -> SafeText:
-    """A time as people say it."""
+    """A duration in words."""
     if seconds < 1:
         return filled("{} ms", max(0, round(seconds * 1000)))
     if seconds < 60:  # noqa: PLR2004 - a minute

@@ -1,8 +1,8 @@
-"""Entries and events of a session as values that a screen lays out: marks, words, facts, and what is worth showing.
+"""Entries and events of a session as values for a screen: marks, words, facts, and which of them to show.
 
-`accord run` and `accord sessions show` lay them out as lines of text, `accord chat` as widgets. Whatever both say is
-decided here and nowhere else; a test sees to that. No value knows a width, a stream or a toolkit: a style is one of the
-names of `line.Span`.
+`accord run` and `accord sessions show` lay them out as lines of text, `accord chat` as widgets. The wording for both is
+decided here and nowhere else; a test checks that. Values are independent of width, stream and toolkit: a style is one
+of the names of `line.Span`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ABOUT_CHARACTERS = 400
 KIND_CHARACTERS = 20
 STATUS_CHARACTERS = 40
 RAW_CHARACTERS = 4000
-# A call that streams text has many items; the first ones say what it is.
+# A call that streams text has many items; the first ones identify it.
 FIRST_ITEMS = 20
 
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
@@ -58,7 +58,7 @@ _LEVELS: dict[str, Level] = {"error": "error", "warning": "warning"}
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark of ours or a notice of the agent; `advice` is what can be done, `detail` what a curious reader wants."""
+    """A remark of ours or a notice of the agent; `advice` is the next step, `detail` further information."""
 
     text: SafeText
     level: Level = "info"
@@ -76,7 +76,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ToolHead:
-    """A tool call in a line: state, kind, subject, what its diffs amount to, and how it ended."""
+    """A tool call in a line: state, kind, subject, line counts of its diffs, and its outcome."""
 
     mark: Span
     kind: SafeText
@@ -84,7 +84,7 @@ class ToolHead:
     counts: Line
     outcome: Span
     is_plain: bool
-    """Whether the mark alone says how it goes."""
+    """Whether the mark alone shows the state."""
 
 
 def tool_head(call: ToolCall, cwd: str, counts_of: Line | None = None) -> ToolHead:
@@ -107,7 +107,7 @@ def kind_label(kind: str) -> SafeText:
 
 
 def about(call: ToolCall, cwd: str, limit: int | None = None) -> SafeText:
-    """The subject of a call: its files where those say it all, otherwise its title; `limit` characters at most."""
+    """The subject of a call: its files where those are enough, otherwise its title; `limit` characters at most."""
     paths = [
         place_of(location.path, cwd) + (f":{location.line}" if (location.line or 1) > 1 else "")
         for location in call.locations[:limit]
@@ -123,7 +123,7 @@ def about(call: ToolCall, cwd: str, limit: int | None = None) -> SafeText:
 
 
 def changed(diffs: Iterable[Diff]) -> Line:
-    """How many lines come and go in all diffs, and what else happens to files; nothing for no diff."""
+    """The counts of added and removed lines in all diffs, and other file operations; empty without a diff."""
     diffs = list(diffs)
     if not diffs:
         return []
@@ -142,12 +142,12 @@ def diff_name(diff: Diff, cwd: str) -> SafeText:
 
 
 def is_worth_showing(call: ToolCall, item: ToolContent) -> bool:
-    """Whether a result is shown without being asked for: changes of files, what commands printed, why it failed."""
+    """Whether a result is shown by default: changes of files, output of commands, the reason of a failure."""
     return not isinstance(item, Shown) or call.status == "failed" or call.kind == "execute"
 
 
 def opens(call: ToolCall) -> bool:
-    """Whether there is anything to see in a call beside its line."""
+    """Whether a call has content beside its line."""
     return call.status == "failed" or any(is_worth_showing(call, item) for item in call.content[:FIRST_ITEMS])
 
 
@@ -169,7 +169,7 @@ def terminal_name(terminal: TerminalEntry) -> SafeText:
 
 
 def terminal_ending(terminal: TerminalEntry) -> Span | None:
-    """How a command goes, or how it ended if not well."""
+    """The state of a command, or its exit if it failed."""
     ended = terminal.exit
     if ended is None:
         return Span(own("running"), "yellow")
@@ -182,7 +182,7 @@ def terminal_ending(terminal: TerminalEntry) -> Span | None:
 
 
 def plan_step(entry: PlanEntry) -> Line:
-    """One step: its state, its words, and whether it is urgent."""
+    """One step: its state, its text, and whether it is urgent."""
     mark = _PLAN_MARKS.get(entry.status, Span(own("◌")))
     odd = EMPTY if entry.status in _PLAN_MARKS else filled(" ({})", exact(entry.status, STATUS_CHARACTERS))
     is_urgent = entry.priority == "high" and entry.status not in {"completed", "cancelled"}
@@ -193,7 +193,7 @@ def plan_step(entry: PlanEntry) -> Line:
 
 
 def compaction_state(status: str, error: str | None) -> Line:
-    """How far a compaction of the context is."""
+    """The state of a compaction of the context."""
     shown = _COMPACTIONS.get(status) or filled("compaction {}", exact(status, STATUS_CHARACTERS))
     return [
         Span(shown, "dim"),
@@ -203,13 +203,13 @@ def compaction_state(status: str, error: str | None) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class BlockLabel:
-    """A block that is no text: what it is, and what is known of it."""
+    """A block that is no text: its kind, and its facts."""
 
     mark: SafeText
     name: SafeText
     facts: Sequence[SafeText] = ()
     address: SafeText = EMPTY
-    """Where a link leads; also among the facts."""
+    """The target of a link; also among the facts."""
 
 
 def block_label(block: Image | Audio | Link | Resource | Unknown) -> BlockLabel:
@@ -268,7 +268,7 @@ _STOPS: dict[str, Note] = {
 
 
 def stop_note(stop_reason: str | None) -> Note | None:
-    """How a turn ended, where that is not plain to see."""
+    """The note for an unusual end of a turn."""
     if stop_reason in {None, "end_turn", "error"}:
         return None
     return _STOPS.get(stop_reason or "", Note(filled("ended: {}", stop_reason)))

@@ -1,8 +1,8 @@
-"""A permission question as lines: what would be done, from everything that the agent has said of the call.
+"""A permission request as lines: the effect of the call, from everything that the agent has reported about it.
 
 Facts come first: each file with its diff, each command with its directory and environment changes, input that names
-neither as JSON. The title and the description are the agent's own words: they stand below and are marked as such.
-`accord run` and `accord chat` show the same lines.
+neither as JSON. The title and the description are the agent's own words: they come last and are marked as such. `accord
+run` and `accord chat` show the same lines.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TEXT_LINES = 10
 PATH_CHARACTERS = 1000
 INPUT_CHARACTERS = 600
 COMMAND_CHARACTERS = 4000
-# Words that a title may add to the facts without saying anything of its own.
+# Words that add no information to the facts in a title.
 _FILLING = frozenset(
     {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
 )
@@ -85,17 +85,17 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
 
 
 def contradiction_text(count: int) -> SafeText:
-    """Answers that cannot be given."""
+    """The remark about options that cannot be given."""
     if count == 1:
         return own("one answer of the agent contradicts itself or another, and cannot be given")
     return filled("{} answers of the agent contradict themselves or each other, and cannot be given", count)
 
 
-# --- how it was decided
+# --- verdicts
 
 
 def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
-    """How something was decided without asking the user."""
+    """A decision that was made without asking the user."""
     verdict_name = own("allowed") if verdict.is_allowed else own("denied")
     if decided_by in _REASONS:
         return filled("{}: {}", verdict_name, _REASONS[decided_by])
@@ -103,7 +103,7 @@ def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
 
 
 def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
-    """A call that a rule denies was completed: named, so that the rule is not taken for a guard that held."""
+    """The remark that a call which a rule denies was completed, so that the rule is not trusted as a guard."""
     return filled(
         "the agent did this without asking, which a rule denies ({}): {} {}",
         str(rule), exact(call.kind, 20), about(call, cwd),
@@ -114,7 +114,7 @@ def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
 
 
 def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
-    """Everything that is asked; without `diffs` where they are shown in another way."""
+    """All lines of the question; without `diffs` where they are shown in another way."""
     claims = _claims(question)
     lines: list[Line] = []
     lines += _files(question, claims, diffs=diffs)
@@ -155,7 +155,7 @@ def sentence_of(question: PermissionQuestion) -> SafeText:
     return own("allow this?")
 
 
-# --- what it is about
+# --- the subject
 
 
 def _claims(question: PermissionQuestion) -> CallClaims:
@@ -192,7 +192,7 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
 
 
 def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
-    """Where links take these paths, as far as that is not what is written."""
+    """The targets of these paths through links, where they differ from the written path."""
     if question.subject is None:
         return []
     spellings = {place_of(path, question.session.cwd) for path in paths}
@@ -269,7 +269,7 @@ def _rest(raw_input: Any) -> Any:
     return {key: value for key, value in raw_input.items() if names[key] not in shown} or None
 
 
-# --- what the agent says of it
+# --- the agent's own words
 
 
 def _description_lines(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
@@ -283,7 +283,7 @@ def _description_lines(question: PermissionQuestion, claims: CallClaims) -> Iter
 
 
 def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> bool:
-    """Whether the title is made of the facts that are shown anyway."""
+    """Whether the title repeats only facts that are shown anyway."""
     paths = [claim.path for claim in claims.paths]
     known = {place_of(path, question.session.cwd) for path in paths} | set(paths)
     for text, _, _ in _command_texts(question, claims):

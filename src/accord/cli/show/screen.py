@@ -30,12 +30,12 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Colours are for terminals, and for people who have not said no (https://no-color.org)."""
+    """Whether to write colours: only to terminals, and not with NO_COLOR (https://no-color.org)."""
     return is_terminal(stream) and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
 def columns_of(stream: TextIO) -> int:
-    """How wide it is; what is no terminal has 80 columns."""
+    """The width of a stream; 80 columns where it is no terminal."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or COLUMNS
     except (OSError, ValueError):
@@ -43,7 +43,7 @@ def columns_of(stream: TextIO) -> int:
 
 
 class Progress:
-    """The line that says what goes on, on stderr; nothing where that is no terminal."""
+    """The line of progress on stderr; nothing where that is no terminal."""
 
     def __init__(self, stream: TextIO, *, shown: bool) -> None:
         self._stream = stream
@@ -69,7 +69,7 @@ class Progress:
         self._is_there = True
 
     def stop(self) -> None:
-        """Take it away for good."""
+        """Remove the line for good."""
         self.erase()
         self._shown = False
 
@@ -81,7 +81,7 @@ class Progress:
 
 
 class TextScreen:
-    """Lines and running text to one stream. The progress line is taken away before anything is written."""
+    """Writes lines and running text to one stream. The progress line is removed before each write."""
 
     def __init__(self, stream: TextIO, progress: Progress, *, colours: bool) -> None:
         self._stream = stream
@@ -110,7 +110,7 @@ class TextScreen:
             self.line(line)
 
     def results(self, lines: Iterable[Line]) -> None:
-        """Write lines of any length: on a terminal one row each, and once how to see them whole."""
+        """Write lines of any length: on a terminal one row each, and one remark how to see them whole."""
         if not self.is_terminal:
             self.lines(lines)
             return
@@ -138,7 +138,7 @@ class TextScreen:
             self._write([_END])
 
     def forget_line(self) -> None:
-        """Somebody else has ended the line: the user, with the return key."""
+        """Note that the user has ended the line, with the return key."""
         self._middle = self._progress.is_held = False
 
     def flush(self) -> None:
@@ -179,7 +179,7 @@ def put_json(value: Any, indent: int | None = None) -> None:
 
 
 def silence() -> None:
-    """Let nothing more be written to stdout, also not when Python ends."""
+    """Drop all further output to stdout, also that of the interpreter's exit."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

@@ -1,6 +1,6 @@
 """Entries of a session laid out as lines of text, for `accord run` and `accord sessions show`, and as Markdown.
 
-What is said of an entry is decided in `presentation`.
+The wording of an entry is decided in `presentation`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from accord.session.event import PlanEntry
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
-# Where the outcome of a tool call stands, if the subject is short enough.
+# The column of a tool call's outcome, if the subject is short enough.
 OUTCOME_COLUMN = 46
 DIFF_LINES = 12
 OUTPUT_LINES = 10
@@ -52,7 +52,7 @@ PARAGRAPH = own("\n\n")
 
 
 def headed_line(heading: SafeText, *parts: Span | SafeText) -> list[Span]:
-    """A line that begins with a word for what it is."""
+    """A line that begins with a word for its kind."""
     return line_of(own("  "), Span(filled("{:<5}", heading), "cyan"), own(" "), *parts)
 
 
@@ -60,7 +60,7 @@ def headed_line(heading: SafeText, *parts: Span | SafeText) -> list[Span]:
 
 
 def tool_line(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
-    """A call and how it ended; with `seconds` also how long it took, in columns."""
+    """A call and its outcome; with `seconds` also its duration, in columns."""
     head = tool_head(call, cwd)
     spans = headed_line(head.kind, clipped(head.about, LINE_COLUMNS))
     if head.counts:
@@ -140,7 +140,7 @@ def block_text(block: Block) -> SafeText:
 
 
 def blocks_text(blocks: Iterable[Block]) -> SafeText:
-    """Several, one after the other."""
+    """The texts of several blocks, joined."""
     return joined(block_text(block) for block in blocks)
 
 
@@ -237,5 +237,5 @@ def _code(text: str) -> SafeText:
 
 
 def _stripped(text: SafeText) -> SafeText:
-    """Without white space at both ends."""
+    """The text without white space at both ends."""
     return prose(text.strip())

@@ -1,4 +1,4 @@
-"""A report of the judge for people: what is wrong, by its cause, the lines that prove it, how to see it again."""
+"""A report of `accord check` for people: the violations by cause, the lines that prove them, and how to repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`accord agents`: which are known here, how they are started, whether they work; `cli/doctor` examines one."""
+"""`accord agents`: lists, shows, adds and removes agents, and logs in to them; `cli/doctor` examines one."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _facts(entry: AgentEntry) -> dict[str, Any]:
 
 
 def _catalogue_facts(found: ResolvedAgent) -> dict[str, Any]:
-    """What the catalogue knows of an agent, whether it is installed or not."""
+    """The catalogue's facts about an agent, installed or not."""
     row = found.agent
     return {
         "name": row.id,
@@ -149,7 +149,7 @@ def _catalogue_facts(found: ResolvedAgent) -> dict[str, Any]:
 
 
 def _facts_of(arguments: Sequence[str], command: Sequence[str] | None) -> dict[str, Any]:
-    """Of an agent that is configured, or of one that the catalogue knows."""
+    """The facts about an agent of the config or of the catalogue."""
     if command is None and len(arguments) == 1:
         with phase("config"):
             agents = load_agents(".")
@@ -202,7 +202,7 @@ def _add(arguments: Sequence[str], command: Sequence[str] | None, parsed: argpar
 
 
 def _known_command(name: str) -> tuple[str, ...]:
-    """The command of an agent that the catalogue knows and that is installed.
+    """The command of an installed agent of the catalogue.
 
     Raises:
         CommandFailure: It is not.
@@ -252,7 +252,7 @@ async def _log_in(target: Target, options: AgentOptions, method: str | None) -> 
         if method not in {each.id for each in ways}:
             raise UsageFailure(f"there is no login {method!r}; there are: {', '.join(each.id for each in ways)}")
         with phase("login", target.typed):
-            # A person may have to fetch a telephone: no deadline but the agent's own.
+            # A login may need a second device: no deadline of ours.
             await running.agent.login(method)
     put(filled("logged in to {} by {}", target.entry.name, method))
     return Status.DONE

@@ -53,7 +53,7 @@ def _cancel(wanted: LiveSession, seconds: float) -> str:
     """Ask for the end of the turn, and wait for it; the stop reason.
 
     Raises:
-        CommandFailure: Nothing runs any more, or it does not end.
+        CommandFailure: No turn runs any more, or it does not end.
     """
     with connection(wanted.socket_path) as owner:
         if owner is None:

@@ -1,4 +1,4 @@
-"""`accord chat`: full screen. Everything that draws is imported when it is known that there is a screen."""
+"""`accord chat`: the full-screen chat. Its widgets are imported only when there is a terminal."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Talk until the user leaves; the exit status."""
+    """Run the chat; returns the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     name, rest = split_agent(parsed.arguments, command, "chat")
@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
         chat = _Chat(target, options, index)
         record = chat.record
         if record is None and options.session is not None:
-            # Before there is a screen, and so before the agent can be asked whether it knows it: only a question.
+            # Before there is a screen, and so before the agent is asked for its sessions: only a question.
             asyncio.run(check_new_name(index, options.session, target.key, _yes))
         sessions = ChatOptions(
             str(Path.cwd()),
@@ -113,7 +113,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _state_folder() -> Path | None:
-    """Where prompts and settings are kept; None where there is no such folder."""
+    """The folder for prompts and settings; None where there is no home directory."""
     try:
         return ConfigPaths.here().state
     except ConfigError:
@@ -121,7 +121,7 @@ def _state_folder() -> Path | None:
 
 
 def _go_on(target: Target) -> str:
-    """The line that goes on with the session."""
+    """The command line that continues the session."""
     return f"accord chat -c {target.key}" if target.is_command else f"accord chat {target.key} -c"
 
 
@@ -134,7 +134,7 @@ async def _yes(question: SafeText) -> bool:
 
 
 class _Chat:
-    """The command line's target and options, in the form that the screen needs."""
+    """The target and options of the command line, as the callbacks of the chat."""
 
     def __init__(self, target: Target, options: AgentOptions, index: SessionIndex) -> None:
         self._target = target
@@ -149,7 +149,7 @@ class _Chat:
         self.record = record
 
     async def find(self, agent: ConnectedAgent) -> ClientSessionRecord | None:
-        """The session of the line where only the agent knows it."""
+        """The session of the line where only the agent has it."""
         with _as_errors():
             found = None if self._name is None else await self._running(agent).known(self._name)
         self._name = self._name if found is None else found.name
@@ -183,7 +183,7 @@ class _Chat:
         )  # fmt: skip
 
     def show_notes_with(self, show_note: Callable[[Note], None]) -> None:
-        """Where notes are shown from now on."""
+        """Set the function that shows notes."""
         self._show_note = show_note
 
     def _note(self, text: SafeText, level: Level = "info", detail: SafeText = EMPTY) -> None:
@@ -209,7 +209,7 @@ class _Chat:
         self._note(unasked_text(call, rule, str(Path.cwd())), "warning")
 
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
-        """Note a session, and set what is wished."""
+        """Record a session, and set the options of the line."""
         name, self._name = self._name, None
         said = [
             each.text for each in session.transcript.timeline if isinstance(each, Message) and each.speaker == "user"
@@ -225,7 +225,7 @@ class _Chat:
             await self._running(agent).settle(session)
 
     def _share(self, opening: RunOpening) -> None:
-        """Let `accord cancel` and `accord sessions watch` reach the session, and no longer the one from before."""
+        """Make this session alone reachable for `accord cancel` and `accord sessions watch`."""
         from accord.cli.run.owner_socket import OwnerSocket  # noqa: PLC0415 - when there is a session
 
         self._owner = self._owner or OwnerSocket()
@@ -234,12 +234,12 @@ class _Chat:
         self._shared = self._owner.share(opening)
 
     def close(self) -> None:
-        """The screen is gone: nobody can reach the session any more."""
+        """Withdraw the session: the screen is gone."""
         if self._owner is not None:
             self._owner.stop()
 
     def _on_event(self, session: Session, event: Event) -> None:
-        """Note the first prompt, and the title when a turn is over; send what happens to those who watch."""
+        """Record the first prompt, and the title when a turn is over; send every event to the watchers."""
         if self._shared is not None and self._shared.opening.session is session:
             self._shared.happened(event)
         if isinstance(event, MessageChanged) and event.speaker == "user":
@@ -250,7 +250,7 @@ class _Chat:
             self._index.note(self._target.key, session.id, session.cwd, title=session.title, key=session.key)
 
     def known(self) -> tuple[list[SessionSummary], set[str]]:
-        """Our records of this directory, and the ids of those that are not to be listed: nobody prompted them."""
+        """Our records of this directory, and the ids of sessions without a prompt, which are not listed."""
         with _as_errors():
             records = self._index.all(everywhere=False, agent=self._target.key)
         listed = [
@@ -268,7 +268,7 @@ class _Chat:
 
 @contextlib.contextmanager
 def _as_errors() -> Iterator[None]:
-    """The screen shows errors of the library; a failure of the command would end it."""
+    """Raise failures of the command as errors of the library, which the screen shows instead of ending."""
     try:
         yield
     except CommandFailure as failure:

@@ -1,4 +1,4 @@
-"""`accord check`: whether an agent, or a client, keeps the protocol."""
+"""`accord check`: checks the conformance of an agent or a client."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _add_how(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do it; the exit status: 0 conformant, 1 not, 2 nothing could be judged, 128 and more after a signal."""
+    """Run the check; returns 0 for conformant, 1 for not, 2 if nothing could be judged, 128 and more after a signal."""
     before, command = split_command(arguments)
     given = _parser().read(before)
     if given.rules:
@@ -113,7 +113,7 @@ def run(arguments: Sequence[str]) -> int:
     except asyncio.CancelledError:
         return signals.status
     except CommandFailure as failure:
-        # This verb has three answers.
+        # This verb has three exit statuses.
         raise CommandFailure(
             Status.USAGE, failure.phase, failure.message, advice=failure.advice, agent_stderr=failure.agent_stderr
         ) from failure
@@ -136,7 +136,7 @@ def _list_rules(given: argparse.Namespace) -> int:
 async def _caught(
     signals: Signals, given: argparse.Namespace, command: Sequence[str] | None, again: Sequence[str]
 ) -> int:
-    """The check; a signal cancels it, which sets back what it changed before it ends."""
+    """The check; a signal cancels it, and it restores the settings that it changed before it ends."""
     argv, env = await _program(given, command)
     with signals.caught():
         try:
@@ -222,7 +222,7 @@ async def _editions(given: argparse.Namespace, argv: list[str], options: Options
         return ("v1",)
     with phase("start"):
         editions = await editions_of(argv, options)
-    # Who speaks none of them is judged by the first: the report says why.
+    # An agent that speaks none of them is judged by the first: the report says why.
     return editions or ("v1",)
 
 

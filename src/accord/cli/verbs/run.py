@@ -100,7 +100,7 @@ def read_prompt(
     """The parts of a prompt: one text, then the pictures. Without words and files the text is stdin.
 
     Raises:
-        UsageFailure: There is nothing, or something cannot be read.
+        UsageFailure: The prompt is empty, or a file cannot be read.
     """
     pictures = [picture_of(image) for image in images]
     texts = [" ".join(arguments)] if arguments else []
@@ -131,7 +131,7 @@ def picture_of(name: str) -> Path:
     """The path of a picture.
 
     Raises:
-        UsageFailure: It is none, or cannot be read.
+        UsageFailure: It is no picture, or cannot be read.
     """
     path = Path(name).absolute()
     kind, _ = mimetypes.guess_type(path.name)

@@ -1,4 +1,4 @@
-"""`accord sessions`: conversations from before, the agent's list merged with ours."""
+"""`accord sessions`: lists, shows, exports and deletes sessions; the agent's list is merged with our records."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SessionRow(NamedTuple):
 
     record: ClientSessionRecord
     known: str
-    """Who knows it: we, the agent, or both."""
+    """The source of the row: our records, the agent, or both."""
 
 
 def _parser() -> Parser:
@@ -150,10 +150,10 @@ class _Job(NamedTuple):
 def _find(
     index: SessionIndex, name: str, command: Sequence[str] | None, agent: str | None
 ) -> tuple[ClientSessionRecord, Target | None]:
-    """The session, and who has it; None for one that was imported from another agent.
+    """The session, and the agent that has it; None for one that was imported from another agent.
 
     Raises:
-        CommandFailure: Nobody is known to have it.
+        CommandFailure: No agent is known to have it.
     """
     target = target_of(agent, command) if agent is not None or command is not None else None
     record = index.named(name, None if target is None else target.key)
@@ -260,7 +260,7 @@ def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: 
         remark(own("these are our records; `accord sessions ls AGENT` asks the agent too"))
 
 
-# --- what goes on in another process
+# --- sessions of other processes
 
 
 def _watch(words: Sequence[str], command: Sequence[str] | None, form: str) -> int:
@@ -275,7 +275,7 @@ def _watch(words: Sequence[str], command: Sequence[str] | None, form: str) -> in
     return watch(wanted, "text" if form == "text" else "events")
 
 
-# --- in and out
+# --- export and import
 
 
 async def _import(words: Sequence[str], *, new_id: bool) -> int:
@@ -410,7 +410,7 @@ def _export(job: _Job) -> int:
 async def _write(job: _Job) -> int:
     is_file = job.parsed.form == "session"
     if is_file and is_built_in(job.target):
-        # As it is kept, with the agent's own state; a process that has the session open is no hindrance.
+        # As it is stored, with the agent's own state; also while a process has the session open.
         return _exported(await export_kept(_file(job), job.record, built_in=True), job)
     path = _file(job) if is_file else None
     target = await _ready(job.target, job.options)

@@ -1,1 +1,1 @@
-"""The screens that lie over the conversation while something is asked or looked at."""
+"""The dialogs over the conversation: questions, pickers, and long texts."""

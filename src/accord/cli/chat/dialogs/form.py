@@ -29,12 +29,12 @@ FieldKind: TypeAlias = Literal["text", "integer", "number", "flag", "choice", "c
 
 
 class FieldError(ValueError):
-    """A value that does not fit its field; says what is expected."""
+    """A value that does not fit its field; the message names the expected form."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field; `choices` are values with what they are called."""
+    """One field; `choices` are values with their display names."""
 
     name: str
     kind: FieldKind
@@ -47,7 +47,7 @@ class FormField:
 
 
 def form_fields(schema: dict[str, Any]) -> list[FormField]:
-    """The fields in order. What no field is known for is filled in as JSON."""
+    """The fields in order. A schema without a matching field type is filled in as JSON."""
     properties = schema.get("properties")
     required = schema.get("required")
     names = required if isinstance(required, list) else []
@@ -99,7 +99,7 @@ def _choices(about: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def read_field(form_field: FormField, given: Any) -> Any:
-    """The value of what was filled in: a text, a bool, or a list of values. None where an optional one is left empty.
+    """The value of a field's input: a text, a bool, or a list of values. None where an optional one is left empty.
 
     Raises:
         FieldError: It does not keep to the schema.
@@ -179,7 +179,7 @@ def _matches(pattern: str, text: str) -> bool:
     try:
         return re.search(pattern, text) is not None
     except re.error:
-        return True  # another dialect of expressions: the agent will see for itself
+        return True  # another dialect of regular expressions: left to the agent to check
 
 
 def _check_format(name: Any, text: str) -> None:
@@ -199,7 +199,7 @@ def _check_format(name: Any, text: str) -> None:
 
 
 class FormDialog(Dialog[ElicitAnswer]):
-    """Gives the values, None to decline, or `cancel`."""
+    """A form; its result is the values, None to decline, or `cancel`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "submit", "Send", priority=True)]
     DEFAULT_CSS = """
@@ -245,7 +245,7 @@ class FormDialog(Dialog[ElicitAnswer]):
             self._inputs[0].focus()
 
     def action_submit(self) -> None:
-        """Take what was filled in, if it can be taken."""
+        """Submit the values, if they are valid."""
         values: dict[str, Any] = {}
         wrong: list[Widget] = []
         for each, widget, error in zip(self._fields, self._inputs, self._errors, strict=True):
@@ -265,7 +265,6 @@ class FormDialog(Dialog[ElicitAnswer]):
             self.dismiss(values)
 
     def action_leave(self) -> None:
-        """Neither filled in nor declined."""
         self.dismiss("cancel")
 
     def on_input_submitted(self) -> None:
@@ -276,7 +275,6 @@ class FormDialog(Dialog[ElicitAnswer]):
             self.focus_next()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """By mouse, or by Enter on a button."""
         if event.button.id == "submit":
             self.action_submit()
         else:
@@ -315,7 +313,7 @@ def _given(widget: Widget) -> Any:
 
 
 class UrlDialog(Dialog[ElicitAnswer]):
-    """Gives True if the user goes there, False if not, or `cancel`."""
+    """An address to visit; its result is True if the user visits it, False if not, or `cancel`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o,enter", "visit", "Open"),
@@ -328,7 +326,7 @@ class UrlDialog(Dialog[ElicitAnswer]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """The whole address, and where it leads."""
+        """The whole address, and its host."""
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
@@ -346,7 +344,7 @@ class UrlDialog(Dialog[ElicitAnswer]):
             announce(self.app, own("Only http and https are opened from here; c copies it."), severity="warning")
 
     def action_copy(self) -> None:
-        """For a browser elsewhere, as over SSH."""
+        """Copy the address, for a browser on another machine, as over SSH."""
         self.app.copy_to_clipboard(self._question.url)
         announce(self.app, own("Copied. Press o when you have been there, or n."))
 
@@ -358,7 +356,7 @@ class UrlDialog(Dialog[ElicitAnswer]):
 
 
 def is_web_address(url: str) -> bool:
-    """Whether a browser may be given it: an address of the web, and nothing in it that cannot be seen."""
+    """Whether a browser may open it: an http or https address without invisible characters."""
     try:
         return urlsplit(url).scheme in {"http", "https"} and "\\" not in url and exact(url) == url
     except ValueError:

@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer]):
-    """A box. Escape leaves it."""
+    """The base of all dialogs: a box that Escape closes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave")]
     DEFAULT_CSS = """
@@ -47,13 +47,12 @@ class Dialog(ModalScreen[Answer]):
         self.dismiss(None)
 
     def retire(self) -> None:
-        """It is not needed any more: away with it, now or as soon as it is on top."""
+        """Close the dialog because its question was withdrawn, now or as soon as it is on top."""
         self.is_retired = True
         if self.is_current:
             self.dismiss(None)
 
     def on_screen_resume(self) -> None:
-        """Back on top, and perhaps too late."""
         if self.is_retired:
             self.dismiss(None)
 
@@ -75,7 +74,6 @@ class ReadingDialog(Dialog[None]):
         self._view = view
 
     def compose(self) -> ComposeResult:
-        """The view, to be scrolled."""
         with Vertical(classes="dialog--box"):
             yield StaticText(label((clip(self._heading, 200), "bold")), classes="dialog--title")
             with VerticalScroll():
@@ -93,7 +91,7 @@ class ReadingDialog(Dialog[None]):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of them; `id` is what is answered."""
+    """One choice of a picker; `id` is the result."""
 
     id: str
     name: SafeText
@@ -101,7 +99,7 @@ class Item:
 
 
 class Picker(Dialog[str]):
-    """Gives the id of what was chosen, or None."""
+    """A list to choose from; its result is the id of the chosen item, or None."""
 
     DEFAULT_CSS = """
     Picker OptionList { height: auto; max-height: 14; }
@@ -119,7 +117,6 @@ class Picker(Dialog[str]):
         self._matching: list[Item] = []
 
     def compose(self) -> ComposeResult:
-        """Title, what to look for, the list."""
         with Vertical(classes="dialog--box"):
             yield StaticText(label((self._heading, "bold")), classes="dialog--title")
             yield entry_of(placeholder=own("type to find"))
@@ -127,7 +124,7 @@ class Picker(Dialog[str]):
             yield StaticText(own("Enter chooses · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
-        """Show all of them, the present one chosen."""
+        """Show all items, the current one selected."""
         self.query_one(OptionList).can_focus = False
         self._show("")
         at = next((at for at, item in enumerate(self._matching) if item.id == self._chosen), 0)
@@ -138,7 +135,6 @@ class Picker(Dialog[str]):
         self._show(event.value)
 
     def on_input_submitted(self) -> None:
-        """Take the one that is chosen."""
         at = self.query_one(OptionList).highlighted
         if at is not None and self._matching:
             self.dismiss(self._matching[at].id)
@@ -148,7 +144,7 @@ class Picker(Dialog[str]):
             self.dismiss(self._matching[event.option_index].id)
 
     def on_key(self, event: Key) -> None:
-        """The arrows are the list's, the letters go into the line above it."""
+        """Arrow keys move in the list, letters go into the search line."""
         moves = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
         if event.key in moves:
             event.stop()

@@ -1,4 +1,4 @@
-"""The page of F1 and `/help`: all keys, the commands of the chat, and how the agent's are reached."""
+"""The help page (F1, `/help`): all keys, the commands of the chat, and those of the agent."""
 
 from __future__ import annotations
 

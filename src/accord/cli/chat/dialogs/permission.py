@@ -1,4 +1,4 @@
-"""May the agent do this? The agent's own answers, and all that it says about what it wants to do."""
+"""The permission dialog: the agent's options, and everything that it reported about the call."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from accord.display import SafeText, exact, filled, json_text, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
-# Who is typing when the question comes must not answer it by that.
+# A user who is typing when the question appears must not answer it by accident.
 ARMING_SECONDS = 0.5
 MAX_INPUT_CHARACTERS = 100_000
 _LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
 class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
-    """Gives an option, alone or with a wider scope to remember, or None."""
+    """A permission request; its result is an option, alone or with a wider scope to remember, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"choose({number - 1})", show=False) for number in range(1, 10)),
@@ -64,7 +64,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         self._wide = wide_choices(question)
 
     def compose(self) -> ComposeResult:
-        """The question, what it is about, the answers."""
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "permission"
@@ -82,7 +81,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         return filled("1-9 {} Enter answer · Esc rejects · PgUp PgDn scroll", letters)
 
     def on_mount(self) -> None:
-        """Take no key that was meant for the prompt."""
+        """Ignore keys for a moment: they were meant for the prompt."""
         answers = self.query_one(OptionList)
         answers.highlighted = 0
         if self._arming_seconds > 0:
@@ -97,7 +96,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         answers.disabled = False
         answers.focus()
 
-    # --- what it is about
+    # --- the subject
 
     def _subject(self) -> Iterator[Widget]:
         question = self._question
@@ -112,30 +111,29 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
             yield from self._whole_input()
 
     def _whole_input(self) -> Iterator[Widget]:
-        """All of it can be scrolled through: a user who allows something must be able to see it."""
+        """The whole input, scrollable: a user who allows something must be able to see it."""
         tool = self._question.tool
         if tool is not None and not any(isinstance(item, Diff) for item in tool.content):
             yield Lines(styled_lines(json_text(tool.raw_input, 2, MAX_INPUT_CHARACTERS), "dim"))
 
-    # --- answering
+    # --- answers
 
     def action_choose(self, index: int) -> None:
         if self._is_armed:
             self._take(index)
 
     def action_choose_kind(self, kind: str) -> None:
-        """By letter: the first answer of a kind."""
+        """Choose the first answer of a kind, by its letter."""
         option = self._question.option(kind)
         if self._is_armed and option is not None:
             self.dismiss(option)
 
     def action_leave(self) -> None:
-        """Escape is the least that says no."""
+        """Escape chooses the narrowest refusal."""
         if self._is_armed:
             self.dismiss(self._question.reject())
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """By Enter or by a click."""
         if self._is_armed:
             self._take(event.option_index)
 
@@ -144,10 +142,10 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         if index < len(answers):
             self.dismiss(answers[index])
 
-    # --- looking
+    # --- scrolling and layout
 
     def action_page(self, pages: int) -> None:
-        """Read on, the answers stay where they are."""
+        """Scroll the subject; the answers stay in view."""
         subject = self.query_one(".permission--subject")
         subject.scroll_relative(y=pages * max(subject.size.height - 1, 1), animate=False)
 
