@@ -1,6 +1,6 @@
 """Stores, which keep sessions: their records, their event logs and their authors' state, in memory or in SQLite.
 
-It knows nothing of the wire. Each store is imported when it is first used.
+The wire is not known here. Each store is imported when it is first used.
 """
 
 from __future__ import annotations

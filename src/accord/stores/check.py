@@ -1,4 +1,4 @@
-"""The checks of what every `Store` must keep; for authors of new stores."""
+"""The conformance test of the `Store` interface, for authors of new stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MakeStore: TypeAlias = Callable[[str], Awaitable[Store]]
 """Opens the store of a name; the same name gives the same store again."""
 Check: TypeAlias = Callable[[Store], Coroutine[None, None, None]]
 
-# Far more than anything here takes: it turns a hang into a sentence.
+# Far more than any step takes: it turns a hang into a failure with a message.
 PATIENCE_SECONDS = scaled(30.0)
 
 _TASKS = 20
@@ -36,8 +36,8 @@ class StoreCheckFailed(AssertionError):
 async def check_store(make_store: MakeStore, *, reopens: bool = True) -> None:
     """Try everything that `Store` promises, each on an empty store from `make_store`.
 
-    `make_store` is given the name of a place; for a name that it was given before it must open what was kept there.
-    A store that keeps nothing beyond `close` says `reopens=False`. All stores are closed again.
+    `make_store` gets the name of a store; for a name that it got before it must open the same store again. For a store
+    that keeps nothing beyond `close`, pass `reopens=False`. All stores are closed again.
 
     Raises:
         StoreCheckFailed: A promise was broken.
@@ -157,7 +157,7 @@ async def _queued_is_read(store: Store) -> None:
 
 
 async def _isolation(store: Store) -> None:
-    """Sessions know nothing of each other."""
+    """Sessions are independent of each other."""
     names = ["a", "b", "", "A", "a\x00", "ü/..", "\ud800"]
     for name in names:
         await store.create(_record(name))
@@ -192,7 +192,7 @@ async def _record_kept(store: Store) -> None:
 
 
 async def _unknown_session(store: Store) -> None:
-    """A session that is not there is told from an empty one."""
+    """A session that does not exist is distinguished from an empty one."""
     await store.create(_record("empty"))
     _expect(await store.read("empty") == [] and await store.exists("empty"), "an empty session is not there")
     _expect(await store.append("empty", []) == 0, "nothing, appended to nothing, has a position")
@@ -233,7 +233,7 @@ async def _loss_is_reported(store: Store) -> None:
 
 
 async def _pages(store: Store) -> None:
-    """Pages list every session once, newest first, whatever is created or deleted meanwhile."""
+    """Pages list every session once, newest first, also if others are created or deleted meanwhile."""
     for number in range(60):
         await store.create(_record(f"s{number}", float(number // 3), cwd=f"/work/{number % 2}"))
     found: list[tuple[float, str]] = []
@@ -261,7 +261,7 @@ async def _pages(store: Store) -> None:
 
 
 async def _forks(store: Store) -> None:
-    """A fork has the log and the state of its source, and then they go separate ways."""
+    """A fork has the log and the state of its source, and is independent from then on."""
     await store.create(_record("a"))
     await store.append("a", _texts("a", 10))
     await store.patch("a", state=b"both")
@@ -344,7 +344,7 @@ async def _cancellation(store: Store) -> None:
 
 
 async def _unwritable(store: Store) -> None:
-    """An event that cannot be written down is refused at once, with all that came along."""
+    """An event that cannot be encoded is refused at once, with all events of the same call."""
     await store.create(_record("a"))
     found = "nothing"
     try:
@@ -409,7 +409,7 @@ async def _owners(store: Store) -> None:
 
 
 async def _unprompted(store: Store) -> None:
-    """A session that nobody prompted is listed while it is owned, and pruned when it is old."""
+    """A session without a prompt is listed while it is owned, and pruned when it is old."""
     await store.create(_record("open", 3.0), owned=True)
     await store.create(_record("left", 2.0))
     await store.create(_record("prompted", 1.0))
@@ -433,7 +433,7 @@ async def _fill(store: Store) -> None:
     await store.patch("a", state=b"state")
     await store.create(_record("b", 9.0), owned=True)
     await store.acquire("a")
-    # Nobody commits these: closing does.
+    # Not committed by a caller: closing commits them.
     store.queue("a", _texts("a", 50))
 
 

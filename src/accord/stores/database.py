@@ -1,7 +1,7 @@
 """All SQL statements for the tables of `stores.schema`.
 
-It blocks, and belongs to one thread; who waits for whom is the business of `stores.sqlite`. What is appended in one
-go to one session is one row, a line per event: a row per event would take about twice as long (decision 0005).
+It blocks, and belongs to one thread; threads and waiting belong to `stores.sqlite`. The events of one append to one
+session are one row, a line per event: a row per event would take about twice as long (decision 0005).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _RETRY_SECONDS = 0.01
 
 
 class Batch(Protocol):
-    """Events of one session that are to be kept; `position` becomes that of the last event of the log."""
+    """Events of one session to append; `position` becomes that of the last event of the log."""
 
     session_id: str
     texts: list[bytes]
@@ -86,7 +86,7 @@ class Database:
         """Open the file, or make it; waits up to `busy_seconds` for other programs, here and in every call.
 
         Raises:
-            StoreError: There is no way to, or the file is not ours to use.
+            StoreError: It cannot be opened, or is not a file of ours.
         """
         try:
             make_private(path)
@@ -96,7 +96,7 @@ class Database:
 
     @classmethod
     def open_to_read(cls, path: Path, busy_seconds: float) -> Database:
-        """The same for one who only reads: a file that cannot be written is opened too.
+        """Open the file for reading alone, also one that cannot be written.
 
         Raises:
             StoreError: It cannot even be read.
@@ -125,14 +125,15 @@ class Database:
         # Autocommit: transactions begin where this module says so.
         connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
-            # In one look: what another process writes meanwhile must not be seen by half.
+            # In one transaction: a change of another process must not be seen in part.
             connection.execute("BEGIN")
             recognise(connection, str(path))
             connection.execute("COMMIT")
-            # Promised against the death of the process: what was written to the log is in the system's hands.
+            # The promise is about the death of the process, not of the system: data in the log is in the system's
+            # cache.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            # What a user deletes should be gone from the file, not only from the tables.
+            # Deleted data is also overwritten in the file.
             connection.execute("PRAGMA secure_delete = ON")
             set_up(connection, str(path))
         except BaseException:
@@ -176,7 +177,7 @@ class Database:
             return owner.claims[session_id] == 1
 
     def release(self, session_id: str, owner: StoreOwner) -> None:
-        """Take back one `acquire`; after the last one the session is free. Nothing where there was none."""
+        """Undo one `acquire`; after the last one the session is free. Without one this does nothing."""
         with owner.lock:
             if owner.claims[session_id] > 1:
                 owner.claims[session_id] -= 1
@@ -202,7 +203,7 @@ class Database:
         state: Maybe[bytes],
         owner: StoreOwner | None = None,
     ) -> None:
-        """Change what is not UNSET."""
+        """Change the fields that are not UNSET."""
         with self._transaction():
             row = self._find(session_id)
             self._fence(session_id, row, owner)
@@ -226,7 +227,8 @@ class Database:
     def append(self, batches: Sequence[Batch], owner: StoreOwner | None = None) -> dict[str, StoreError]:
         """Keep all batches in one transaction, or none.
 
-        Returns why sessions keep nothing: they are not there, or another process owns them. The others keep theirs.
+        Returns the errors by session: it does not exist, or another process owns it. The other sessions keep their
+        events.
         """
         by_session: dict[str, list[Batch]] = {}
         for batch in batches:
@@ -333,7 +335,7 @@ class Database:
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         listed = f"{COLUMNS}, {self._owner_column}, {self._prompted_column}"
         sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
-        # How many of those that have an owner are left out is known only when it is looked for.
+        # How many rows are left out is known only after their owners were checked.
         values.append(limit + 1 if unprompted else -1)
         with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
             wanted = (row for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
@@ -417,7 +419,7 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """All or nothing; what SQLite raises inside becomes a `StoreError`."""
+        """A transaction; exceptions of SQLite inside become a `StoreError`."""
         try:
             # Writers take the lock at once: a transaction that reads first could not wait for it later.
             self._connection.execute(f"BEGIN {kind}")
@@ -431,7 +433,7 @@ class Database:
             raise
 
     def _roll_back(self) -> None:
-        # After some failures SQLite has done so itself.
+        # After some failures SQLite has rolled back itself.
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
@@ -439,7 +441,7 @@ class Database:
 
 @contextlib.contextmanager
 def _claim(session_id: str, owner: StoreOwner | None) -> Iterator[None]:
-    """Count a session that is made for an owner, if it is made."""
+    """Count a session that is created for an owner, if that succeeds."""
     if owner is None:
         yield
         return

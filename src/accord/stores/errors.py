@@ -1,4 +1,4 @@
-"""The errors that every store raises, those for what SQLite reports, and the losses that are not reported yet.
+"""The errors of every store, the mapping of SQLite's errors, and the ledger of losses that are not reported yet.
 
 A commit that failed must not be followed by one that succeeds before the caller knows of it: the log would have a
 hole. So a session that lost events goes on losing them until the loss was reported. Tickets are numbers that only grow.
@@ -26,23 +26,23 @@ __all__ = [
 
 
 def unknown_session(session_id: str) -> StoreError:
-    """The session must be there and is not."""
+    """The session does not exist."""
     return StoreError("there is no such session", reason="unknown_session", session_id=session_id)
 
 
 def session_exists(session_id: str) -> StoreError:
-    """The session must not be there and is."""
+    """The session exists already."""
     return StoreError("there is a session of this id already", reason="session_exists", session_id=session_id)
 
 
 def in_use(session_id: str) -> StoreError:
-    """A process that is alive has the session open."""
+    """Another living process has the session open."""
     sentence = "another process has this session open: close it there first"
     return StoreError(sentence, reason="in_use", session_id=session_id)
 
 
 def not_owned(session_id: str) -> StoreError:
-    """This process acquired the session, and meanwhile it was deleted and made again, or taken over."""
+    """This process acquired the session, but it was deleted and created again, or taken over, since."""
     sentence = "this process does not own the session any more: open it again"
     return StoreError(sentence, reason="not_owned", session_id=session_id)
 
@@ -58,7 +58,7 @@ def closed() -> StoreError:
 
 
 def damaged(path: str) -> StoreError:
-    """The file is no database, or is one in disorder."""
+    """The file is no database, or a corrupt one."""
     return StoreError(
         f"{path}: the session database is damaged. Move it away together with its -wal and -shm files and start again "
         f"with an empty one, put back a copy, or try `sqlite3 {path} .recover` to save what can be read",
@@ -94,8 +94,8 @@ _SYSTEM_REASONS = {
 
 
 def sqlite_reason(error: Exception) -> str:
-    """The reason behind an exception of SQLite, in the words of `StoreError`."""
-    # The low byte is the code; what stands above it says more exactly where it happened.
+    """The `StoreError` reason for an exception of SQLite."""
+    # The low byte is the code; the higher bytes are a more specific code.
     return _SQLITE_REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "failed")
 
 
@@ -105,7 +105,7 @@ def of_sqlite(error: Exception, path: str) -> StoreError:
 
 
 def of_system(error: OSError, path: str) -> StoreError:
-    """Why the operating system gave no file."""
+    """The error for a file that the operating system did not open."""
     return _sentence(_SYSTEM_REASONS.get(error.errno or 0, "failed"), path, error)
 
 
@@ -115,7 +115,7 @@ def _sentence(reason: str, path: str, error: Exception) -> StoreError:
     return StoreError(f"{path}: {_SENTENCES[reason]} ({error})", reason=reason, path=path)
 
 
-# Of each session this many failures are remembered for tickets that are still to be asked for.
+# So many failures per session are kept for tickets that were not committed yet.
 _REMEMBERED = 32
 
 
@@ -141,7 +141,7 @@ class LossLedger:
         return self._issued
 
     def lose(self, session_id: str, ticket: int, error: StoreError) -> None:
-        """Note that the events of a ticket will never be kept. Tickets of one session are noted in order."""
+        """Note that the events of a ticket are lost. Tickets of one session are noted in order."""
         losses = self._losses.setdefault(session_id, [])
         if losses and not losses[-1].reported:
             losses[-1].last = ticket

@@ -20,7 +20,7 @@ __all__ = ["Folders", "default_path", "folders", "home_folder", "make_folder", "
 # The folder of ours inside each of the platform's folders.
 APPLICATION = "accord"
 
-# Names that Windows keeps for devices, whatever their suffix.
+# Names that Windows reserves for devices, with any suffix.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _MAX_NAME = 64
 
@@ -28,7 +28,7 @@ _CREATION = threading.Lock()
 
 
 def default_path(name: str) -> Path:
-    """Where the agent of that name keeps its sessions: `accord/<name>/sessions.db` in the platform's state folder.
+    """The default database of an agent: `accord/<name>/sessions.db` in the platform's state folder.
 
     Nothing is created. A name that is no safe file name is changed, with a digest so that no two become the same.
 
@@ -99,7 +99,7 @@ def _xdg(given: str, home: str, otherwise: str) -> PurePath:
 
 
 def safe_name(name: str) -> str:
-    """The name itself where every file system takes it, otherwise what is left of it and a digest of the whole."""
+    """The name itself where every file system accepts it, otherwise its safe characters and a digest of the whole."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_MAX_NAME].strip("-.")
     if readable == name and name and not _DEVICES.fullmatch(name):
         return name
@@ -108,9 +108,9 @@ def safe_name(name: str) -> str:
 
 
 def make_private(path: Path) -> None:
-    """Make the file, if it is not there, for its owner alone, and the folders it needs likewise.
+    """Make the file, if it does not exist, and the folders above it, for their owner alone.
 
-    A file that is there stays as it is; the folders are as `make_folder` says.
+    An existing file stays unchanged; for the folders see `make_folder`.
 
     Raises:
         OSError: It cannot be made.
@@ -127,10 +127,10 @@ def make_private(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and those above it, if they are not there, for their owner alone, whatever the umask is.
+    """Make the folder and those above it, if they do not exist, for their owner alone, independent of the umask.
 
-    Those inside a folder of ours (`accord`, in the platform's folders) that are there and that others may enter are
-    closed to them, if they are the user's own: an earlier version made them as the umask wanted.
+    Existing folders inside a folder of ours (`accord`, in the platform's folders) that others may enter are closed to
+    them, if they belong to the user: an earlier version made them with the umask's mode.
 
     Raises:
         OSError: It cannot be made.
@@ -152,7 +152,7 @@ def _close_to_others(folder: Path) -> None:
     if sys.platform == "win32":
         return
     status = folder.lstat()
-    # Not through a link: what it leads to may be meant for others. A system that does not let us is no reason to stop.
+    # Not through a link: its target may be meant for others. A system that refuses the change is no reason to stop.
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and status.st_mode & 0o077:
         with contextlib.suppress(OSError):
             folder.chmod(0o700)

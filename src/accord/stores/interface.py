@@ -1,4 +1,4 @@
-"""The interface of every store, whatever it keeps sessions in."""
+"""The interface of every store, and the types of its results."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -17,8 +17,8 @@ PAGE_BYTES = 256 * 1024
 class SessionRecord(msgspec.Struct, frozen=True):
     """The facts about a session that need no reading of its log.
 
-    Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never
-    change. `events` is the length of the log, which the store counts; what a caller says there is ignored.
+    Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never change.
+    `events` is the length of the log, which the store counts; a caller's value is ignored.
     """
 
     id: str
@@ -39,20 +39,18 @@ class SessionPage(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps sessions: a record each, an append-only log of events, and a blob of the author's own.
+    """Keeps sessions: for each a record, an append-only log of events, and the author's state.
 
-    A log is numbered from 1 without gaps; the number of an event is its *position*. Every write appends behind what is
-    there.
+    A log is numbered from 1 without gaps; the number of an event is its *position*. Every write appends at the end.
 
     A session has at most one *owner*: the process that acquired it, until it releases it, closes the store or dies. The
     owner alone may write: `append`, `commit`, `patch` and `delete` of every other process fail with `in_use`. A session
     without an owner may be written by every process. Reading, listing and copying need no owner. A process that
     acquired a session and lost it, because it was deleted and made again, cannot write to it (`not_owned`).
 
-    All calls of one store take effect in the order in which they were
-    made. Every call raises `StoreError`, whose `reason` says why: `unknown_session` where the session must exist,
-    `closed` after `close`, and whatever goes wrong underneath. `accord.stores.check_store` proves that an
-    implementation keeps what is promised here.
+    All calls of one store take effect in the order in which they were made. Every call raises `StoreError`, whose
+    `reason` says why: `unknown_session` where the session must exist, `closed` after `close`, and the failures of the
+    storage itself. `accord.stores.check_store` proves that an implementation keeps the promises of this interface.
     """
 
     async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
@@ -66,13 +64,13 @@ class Store(Protocol):
         """Make this process the owner of the session; `in_use` where another process that is alive owns it.
 
         A process may acquire a session several times, from any of its stores, and must release it as often. True says
-        that nothing in this process had it open before: then work that the log shows as unfinished was broken off. The
+        that nothing in this process had it open before: then work that the log shows as unfinished was interrupted. The
         sessions of a process that died are free at once. A call that is cancelled acquires nothing.
         """
         ...
 
     async def release(self, session_id: str) -> None:
-        """Take back one `acquire` of this store, when all that was queued is kept; nothing where there was none."""
+        """Undo one `acquire` of this store, after all queued events are committed; without one this does nothing."""
         ...
 
     async def get(self, session_id: str) -> SessionRecord | None:
@@ -91,7 +89,7 @@ class Store(Protocol):
         updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
-        """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
+        """Change the given fields, all or none; `UNSET` keeps, None clears."""
         ...
 
     async def state(self, session_id: str) -> bytes | None:
@@ -99,20 +97,21 @@ class Store(Protocol):
         ...
 
     def queue(self, session_id: str, events: Sequence[Event]) -> int:
-        """Put events behind all that were queued before; returns at once, with a ticket for `commit`.
+        """Append events behind all that were queued before; returns at once, with a ticket for `commit`.
 
         The events may be changed afterwards. They are kept with the next commit of any caller, at the latest at
-        `close`, or earlier where many are waiting. An event that cannot be written down raises here (`unwritable`), and
-        then none of them is queued; every other failure is raised by `commit`.
+        `close`, or earlier where many are waiting. An event that cannot be encoded raises here (`unwritable`), and then
+        none of them is queued; every other failure is raised by `commit`.
         """
         ...
 
     async def commit(self, session_id: str, ticket: int) -> None:
         """Return when everything that was queued for the session up to `ticket` survives the death of this process.
 
-        What waits at the same time is committed together, also for other sessions. When a commit fails, nothing of it
-        is kept, and nothing that is queued for its sessions from then on, until a `commit`, an `append` or a `flush`
-        has raised that: a log has no holes that were not reported. A caller that is cancelled takes nothing back.
+        All events that wait at the same time are committed together, also for other sessions. When a commit fails,
+        nothing of it is kept, and nothing that is queued for its sessions from then on, until a `commit`, an `append`
+        or a `flush` has raised that: a log has no holes that were not reported. Cancelling the caller withdraws
+        nothing.
         """
         ...
 
@@ -125,7 +124,7 @@ class Store(Protocol):
         ...
 
     async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The events behind position `after`, in order; what was queued before this call is among them.
+        """The events behind position `after`, in order, including those queued before this call.
 
         The first has the position `after + 1`.
         """
@@ -152,26 +151,26 @@ class Store(Protocol):
         ...
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
-        """Keep a new session with a copy of the log and the state as they are now, also of what is queued.
+        """Create a session with a copy of the log, including queued events, and of the state.
 
-        From then on the two know nothing of each other. `owned` is about the copy; the source may have any owner.
+        From then on the two are independent. `owned` is about the copy; the source may have any owner.
         """
         ...
 
     async def delete(self, session_id: str) -> None:
-        """Forget the session, its log and its state. A session that is not there is deleted already."""
+        """Delete the session, its log and its state. Without such a session this does nothing."""
         ...
 
     async def prune_unprompted(self, before: float) -> list[str]:
-        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier; returns their ids.
+        """Delete the sessions without a prompt and an owner whose `updated_at` is earlier; returns their ids.
 
-        What was queued before this call counts.
+        Events that were queued before this call count.
         """
         ...
 
     async def close(self) -> None:
-        """Commit what is queued, release what this store acquired and let go of everything; may be called again.
+        """Commit the queued events, release the sessions of this store and close it; may be called again.
 
-        Raises what `flush` raises, and is closed all the same.
+        Raises the exceptions of `flush`, and is closed also then.
         """
         ...

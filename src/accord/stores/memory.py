@@ -1,4 +1,4 @@
-"""The store that keeps sessions as long as the process lives: for tests, and for agents that need no more."""
+"""The store in memory: keeps sessions as long as the process lives, for tests and short-lived agents."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class MemoryStore:
         self._admit(record).claims = int(owned)
 
     async def acquire(self, session_id: str) -> bool:
-        """Count who has the session open: there is one process only, and it owns all of them."""
+        """Count one more owner; a memory store belongs to one process, which owns all its sessions."""
         session = self._find(session_id)
         session.claims += 1
         return session.claims == 1
 
     async def release(self, session_id: str) -> None:
-        """Take back one `acquire`."""
+        """Undo one `acquire`."""
         session = self._open_sessions().get(session_id)
         if session is not None and session.claims:
             session.claims -= 1
@@ -69,7 +69,7 @@ class MemoryStore:
         updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
-        """Change what is given; `UNSET` keeps, None clears."""
+        """Change the given fields; `UNSET` keeps, None clears."""
         session = self._find(session_id)
         if title is not UNSET:
             session.record = msgspec.structs.replace(session.record, title=title)
@@ -83,7 +83,7 @@ class MemoryStore:
         return self._find(session_id).state
 
     def queue(self, session_id: str, events: Sequence[Event]) -> int:
-        """Put events behind the log; they are kept at once, and `commit` raises if they could not be."""
+        """Append events to the log; they are kept at once, and `commit` raises if they could not be."""
         sessions = self._open_sessions()
         texts = [encode_event(event) for event in events]
         ticket = self._ledger.issue()
@@ -98,7 +98,7 @@ class MemoryStore:
     async def commit(self, session_id: str, ticket: int) -> None:
         """Raise if the events of the ticket could not be kept."""
         self._open_sessions()
-        # As in any other store, other tasks get a turn: no caller should come to rely on the contrary.
+        # As in any other store, other tasks get a turn: no caller may rely on the contrary.
         await asyncio.sleep(0)
         self._ledger.raise_loss(session_id, ticket)
 
@@ -155,7 +155,7 @@ class MemoryStore:
         return SessionPage(found, encode_cursor(found[-1].updated_at, found[-1].id) if has_more else None)
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
-        """Keep a new session with a copy of the log and the state as they are now."""
+        """Create a session with a copy of the log and of the state."""
         source = self._find(session_id)
         copy = self._admit(record)
         copy.texts = source.texts.copy()
@@ -163,11 +163,11 @@ class MemoryStore:
         copy.claims = int(owned)
 
     async def delete(self, session_id: str) -> None:
-        """Forget the session, its log and its state."""
+        """Delete the session, its log and its state."""
         self._open_sessions().pop(session_id, None)
 
     async def prune_unprompted(self, before: float) -> list[str]:
-        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier."""
+        """Delete the sessions without a prompt and an owner whose `updated_at` is earlier."""
         sessions = self._open_sessions()
         found = [
             each.record.id

@@ -1,4 +1,4 @@
-"""Owner files: how the processes of one machine know which of them has a session open.
+"""Owner files: the locks that show which process of this machine has a session open.
 
 A process that owns sessions of a database has one file of a random name in the folder `<database>-owners`, and holds
 an exclusive `flock` on it until it lets go of the database or dies. The database names that file in the row of every
@@ -26,7 +26,7 @@ from accord.stores.errors import no_locks, of_system
 
 __all__ = ["StoreOwner", "is_held", "is_live", "open_owner", "owners_folder"]
 
-# What the owner column of a database may hold: anything else is no file of ours, and never becomes part of a path.
+# The form of the owner column in a database: anything else is no file of ours, and never becomes part of a path.
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -48,14 +48,14 @@ class StoreOwner:
         self._users = 0
 
     def close(self) -> None:
-        """Let go of it; the last user's call removes the file, and with it every claim that is left."""
+        """Release one use; the last one removes the file, and with it every remaining claim."""
         with _registry.lock:
             self._users -= 1
             if self._users or _registry.owners.get(self._folder) is not self:
                 return
             del _registry.owners[self._folder]
             if self._descriptor is not None:
-                # In this order: a file that is there and not locked means that its process died.
+                # In this order: an existing file without a lock means that its process died.
                 with contextlib.suppress(OSError):
                     (self._folder / self.name).unlink()
                 os.close(self._descriptor)
@@ -77,7 +77,7 @@ class _Registry:
         self.lock.release()
 
     def forget(self) -> None:
-        """In a forked child: these are the parent's."""
+        """In a forked child: drop the owners, which are the parent's."""
         owners, self.owners = list(self.owners.values()), {}
         self.lock = threading.RLock()
         for owner in owners:
@@ -92,7 +92,7 @@ if sys.platform != "win32":
 
 
 def owners_folder(database: Path) -> Path:
-    """Where the owner files of a database are: beside the file itself, whatever link leads to it."""
+    """The folder of a database's owner files: beside the file itself, with links resolved."""
     return Path(f"{os.path.realpath(database)}-owners")
 
 
@@ -118,7 +118,7 @@ def is_live(folder: Path, name: object) -> bool:
     """Whether another process holds the owner file of that name; removes the file of one that died.
 
     Raises:
-        StoreError: There is no way to know.
+        StoreError: It cannot be determined.
     """
     if sys.platform == "win32" or not isinstance(name, str) or not _NAME.fullmatch(name):
         return False
@@ -130,7 +130,7 @@ def is_live(folder: Path, name: object) -> bool:
 
 
 def is_held(folder: Path, name: object) -> bool:
-    """Whether this process or another holds the owner file of that name; where there is no way to know, yes."""
+    """Whether this process or another holds the owner file of that name; True where it cannot be determined."""
     with _registry.lock:
         own = _registry.owners.get(folder)
         if own is not None and own.name == name:

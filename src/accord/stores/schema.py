@@ -1,4 +1,4 @@
-"""The tables in which SQLite keeps sessions: how they are made, recognised and migrated, and the rows that they hold.
+"""The SQLite schema of sessions: creation, recognition and migration of the tables, and the conversion of rows.
 
 `user_version` of the file is the number of its schema. A change of the tables is a new number and a row in
 `_MIGRATIONS`; databases of every older schema are fixtures of the tests.
@@ -65,8 +65,9 @@ _SCHEMA = (
     "CREATE TABLE states (session INTEGER PRIMARY KEY, state BLOB NOT NULL)",
 )
 
-# What leads from each schema to the next. `owner` names the file of the process that has the session open; `prompted`
-# says that the log has a message of the user. To look into every log would take long: one with anything in it counts.
+# The migrations from each schema to the next. `owner` names the file of the process that has the session open;
+# `prompted` says that the log has a message of the user. To look into every log would take long: one with anything in
+# it counts.
 _MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: ("ALTER TABLE sessions ADD COLUMN owner TEXT",),
     2: (
@@ -78,7 +79,7 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
 
 
 def recognise(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse what is not ours, before anything is changed in it."""
+    """Refuse another program's database, before anything is changed in it."""
     version = _pragma(connection, "user_version")
     application = _pragma(connection, "application_id")
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -98,7 +99,7 @@ def set_up(connection: sqlite3.Connection, path: str) -> None:
     if _pragma(connection, "user_version") == SCHEMA_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been quicker, also one of a later version.
+    # Another process may have done this since, also one of a later version.
     recognise(connection, path)
     version = _pragma(connection, "user_version")
     if version == 0:

@@ -1,7 +1,7 @@
-"""The store that keeps sessions in a SQLite file without stopping the loop: who waits, what is committed together.
+"""The store in a SQLite file: a writing and a reading thread beside the loop, and commits shared by callers.
 
-One thread writes, another reads. Events that are queued meet in a round; the first caller to wait for it hands it to
-the writing thread, and all who come before that has started on it share one transaction.
+One thread writes, another reads. Queued events are collected in a round; the first caller to wait for it passes it to
+the writing thread, and all callers before that thread starts on it share one transaction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAX_ROUND_BYTES = 1024 * 1024
 
 
 class _Queued:
-    """Some events of one session on their way."""
+    """Queued events of one session."""
 
     __slots__ = ("position", "session_id", "texts", "ticket")
 
@@ -47,7 +47,7 @@ class _Queued:
 
 
 class _Round:
-    """The events of one transaction; `future` is set when the writing thread has the order."""
+    """The events of one transaction; `future` is set when it was passed to the writing thread."""
 
     __slots__ = ("ends", "future", "queued", "size_bytes")
 
@@ -55,7 +55,8 @@ class _Round:
         self.queued: list[_Queued] = []
         self.size_bytes = 0
         self.future: Future[None] | None = None
-        # One for each loop, however many wait there: a thread that wakes them one by one takes as long as the disk.
+        # One future for each loop, for any number of waiters: waking them one by one takes a thread as long as the
+        # disk.
         self.ends: dict[asyncio.AbstractEventLoop, asyncio.Future[None]] = {}
 
     def end(self, future: Future[None]) -> asyncio.Future[None]:
@@ -77,7 +78,7 @@ class SqliteStore:
         self.path: Path = Path(path).absolute()
         """The path of the database."""
         self._busy_seconds = busy_seconds
-        # Guards what callers and the writing thread share: everything down to `_closed`.
+        # Guards the state shared by callers and the writing thread: everything down to `_closed`.
         self._lock = threading.Lock()
         self._ledger = LossLedger()
         # Rounds that were not started, in order; the last one is open.
@@ -102,13 +103,13 @@ class SqliteStore:
         try:
             return await asyncio.shield(_result(future))
         except asyncio.CancelledError:
-            # What no caller knows of is released by none.
+            # The caller was cancelled, so no other code would release it.
             with contextlib.suppress(StoreError):
                 self._submit(lambda database: self._give_back(database, session_id, future))
             raise
 
     async def release(self, session_id: str) -> None:
-        """Take back one `acquire`; what is queued is kept first."""
+        """Undo one `acquire`, after the queued events are committed."""
         await asyncio.shield(_result(self._submit(lambda database: self._let_go(database, session_id))))
 
     async def get(self, session_id: str) -> SessionRecord | None:
@@ -127,7 +128,7 @@ class SqliteStore:
         updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
-        """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
+        """Change the given fields, all or none; `UNSET` keeps, None clears."""
         await self._write(lambda database: database.patch(session_id, title, updated_at, state, self._owner))
 
     async def state(self, session_id: str) -> bytes | None:
@@ -135,7 +136,7 @@ class SqliteStore:
         return await self._read(lambda database: database.state(session_id))
 
     def queue(self, session_id: str, events: Sequence[Event]) -> int:
-        """Put events behind all that were queued before; returns at once, with a ticket for `commit`."""
+        """Append events behind all that were queued before; returns at once, with a ticket for `commit`."""
         return self._queue(session_id, events).ticket
 
     async def commit(self, session_id: str, ticket: int) -> None:
@@ -157,7 +158,7 @@ class SqliteStore:
         return queued.position
 
     async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The events behind position `after`, in order; what was queued before this call is among them."""
+        """The events behind position `after`, in order, including those queued before this call."""
         return await self._read(lambda database: database.read(session_id, after, limit))
 
     async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
@@ -171,21 +172,21 @@ class SqliteStore:
         return await self._read(lambda database: database.list_sessions(cwd, cursor, limit, unprompted=unprompted))
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
-        """Keep a new session with a copy of the log and the state as they are now, also of what is queued."""
+        """Create a session with a copy of the log, including queued events, and of the state."""
         await self._write(
             lambda database: self._make(record, functools.partial(database.fork, session_id, record), owned=owned)
         )
 
     async def delete(self, session_id: str) -> None:
-        """Forget the session, its log and its state."""
+        """Delete the session, its log and its state."""
         await self._write(lambda database: database.delete(session_id, self._owner))
 
     async def prune_unprompted(self, before: float) -> list[str]:
-        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier."""
+        """Delete the sessions without a prompt and an owner whose `updated_at` is earlier."""
         return await self._write(lambda database: database.prune_unprompted(before))
 
     async def close(self) -> None:
-        """Commit what is queued and close the file; may be called again."""
+        """Commit the queued events and close the file; may be called again."""
         with self._lock:
             if self._closed:
                 return
@@ -193,7 +194,7 @@ class SqliteStore:
             self._closed = True
             reading = self._reader.submit(self._end_reading)
             endings = [self._writer.submit(self._end_writing, reading), reading]
-        # What was submitted is still done, also when this call is cancelled.
+        # Submitted work is still done, also when this call is cancelled.
         self._writer.shutdown(wait=False)
         self._reader.shutdown(wait=False)
         await asyncio.shield(asyncio.gather(*map(_result, endings)))
@@ -219,13 +220,13 @@ class SqliteStore:
         return queued
 
     async def _settle(self, ticket: int | None = None) -> None:
-        """Return when the writing thread has dealt with what was queued, up to the ticket where one is given."""
+        """Return when the writing thread has handled the queued events, up to the ticket where one is given."""
         with self._lock:
             self._refuse_when_closed()
             if ticket is not None and ticket <= self._settled:
                 return
             end = self._rounds[-1].end(self._start_round())
-        # It is shared: one who stops waiting must not take it from the others.
+        # The future is shared: a cancelled waiter must not cancel it for the others.
         await asyncio.shield(end)
 
     def _start_round(self) -> Future[None]:
@@ -236,7 +237,7 @@ class SqliteStore:
         return current.future
 
     def _seal_round(self) -> None:
-        """Let nothing more into the open round: a call that comes between must see what was queued before it only."""
+        """Close the open round: a call that follows must see only the events that were queued before it."""
         current = self._rounds[-1]
         if current.queued or current.future is not None:
             self._start_round()
@@ -282,7 +283,7 @@ class SqliteStore:
         self._finish(batch, errors)
 
     def _finish(self, batch: list[_Queued], errors: dict[str, StoreError]) -> None:
-        """Settle a batch; the sessions in `errors` have lost it, and lose what is already queued behind it."""
+        """Settle a batch; the sessions in `errors` have lost it, and lose the events already queued behind it."""
         with self._lock:
             self._settled = batch[-1].ticket
             if not errors:
@@ -308,7 +309,7 @@ class SqliteStore:
         wait([reading])
         if self._writing is None:
             return
-        # Whatever cannot be released is free all the same when the owner file is gone.
+        # A session that cannot be released is free as soon as the owner file is gone.
         with contextlib.suppress(StoreError):
             for session_id in list(self._claimed.elements()):
                 self._let_go(self._writing, session_id)
@@ -337,7 +338,7 @@ class SqliteStore:
             self._let_go(database, session_id)
 
     def _let_go(self, database: Database, session_id: str) -> None:
-        # What another store of this process has acquired is not ours to release.
+        # Sessions that another store of this process has acquired are not released.
         if self._owner is not None and self._claimed[session_id]:
             self._claimed[session_id] -= 1
             database.release(session_id, self._owner)

@@ -1,8 +1,8 @@
-"""The texts that stores write: an event as one line of JSON, read back as exactly the same event, and list cursors.
+"""The codec of stores: an event as one line of JSON, decoded to exactly the same event, and list cursors.
 
-Readers are made from the annotations of `session.event`, so a new kind of event needs no line here. What holds no
-`Unknown` is converted by msgspec at once. It takes no class of ours beside the structs of a union, so the few kinds
-that may hold one are read field by field.
+Decoders are made from the annotations of `session.event`, so a new kind of event needs no line here. A type without an
+`Unknown` is converted by msgspec at once. msgspec accepts no class of ours beside the structs of a union, so the few
+kinds that may hold an `Unknown` are read field by field.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event", "is
 
 Read: TypeAlias = Callable[[Any], Any]
 
-# Stands in the tag field of an `Unknown`, whose own payload may have any tag or none.
+# The tag of an `Unknown`, whose own payload may have any tag or none.
 _UNKNOWN_TAG = "unknown"
 _TAG_FIELD = "type"
 
@@ -36,7 +36,7 @@ def encode_event(event: Event) -> bytes:
     """The event as JSON without a line feed.
 
     Raises:
-        StoreError: `unwritable`: it holds something that JSON has no words for.
+        StoreError: `unwritable`: it holds a value that JSON cannot express.
     """
     try:
         text = _ENCODER.encode(event)
@@ -52,7 +52,7 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(text: bytes) -> Event:
-    """The event that was written down.
+    """The event of an encoded line.
 
     Raises:
         StoreError: `unreadable`: it is no event of this version, or was damaged.
@@ -131,7 +131,7 @@ def _parse(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(text)  # which knows NaN and lone surrogates
+        return json.loads(text)  # which accepts NaN and lone surrogates
 
 
 @functools.cache
@@ -182,7 +182,7 @@ def _variant_reader(kinds: list[type[msgspec.Struct]]) -> Read:
 
 
 def _is_open(kind: Any) -> bool:
-    """Whether an `Unknown` may stand somewhere in it."""
+    """Whether a type may contain an `Unknown`."""
     if kind is Unknown:
         return True
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -193,7 +193,7 @@ def _is_open(kind: Any) -> bool:
 
 
 def encode_cursor(updated_at: float, session_id: str) -> str:
-    """The cursor for what comes behind that session."""
+    """The cursor for the sessions behind that one."""
     return base64.urlsafe_b64encode(json.dumps([updated_at, session_id]).encode("ascii")).decode("ascii")
 
 
@@ -205,7 +205,7 @@ def decode_cursor(cursor: str) -> tuple[float, str]:
     """
     try:
         updated_at, session_id = json.loads(base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True))
-        # Only the very words that `encode_cursor` would say again are ours: no other types, no further blanks.
+        # Accepted only if `encode_cursor` gives exactly the same text: no other types, no further blanks.
         genuine = encode_cursor(float(updated_at), session_id) == cursor and isinstance(session_id, str)
     except (ValueError, TypeError, RecursionError):
         genuine = False

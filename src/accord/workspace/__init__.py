@@ -1,8 +1,8 @@
-"""Files bounded to roots, and commands that leave no process behind; agents and clients use it alike.
+"""Files bounded to roots, and commands that leave no process behind; for agents and clients.
 
-It knows nothing of the protocol: no session, no terminal's id, no message. What it raises is a `WorkspaceError`,
-whose `code` is the one for the other side. Each half is imported when it is first used: what reads a file
-pays nothing for processes.
+The protocol is not known here: no session, no terminal id, no message. Its exceptions are `WorkspaceError`s, whose
+`code` is the JSON-RPC code for the other side. Each half is imported when it is first used: reading a file does not
+import the code for processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running commands: their output so far, their end, and that no process of theirs is left afterwards."""
+"""Running commands: start, output, exit, and the termination of all their processes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandResult", "RunningCommand", "run_command", "start_command"]
 
-# Where no limit is set: more than a person reads.
+# The default limit: more than a person reads.
 DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
 
 GRACE_SECONDS = scaled(1.0)
 
-# How long the last of the output may be on its way when the process that wrote it is gone.
+# How long the last output may take to arrive after the end of the process that wrote it.
 DRAIN_SECONDS = scaled(0.25)
 
 
@@ -61,10 +61,10 @@ async def start_command(  # noqa: PLR0913 - each is one thing that a caller deci
     """Start a program; it runs until it ends, or until it is killed or released. No shell is involved.
 
     Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not;
-    `expected` is the real path of the directory that was agreed on. `env` changes our own environment for it; None
-    unsets a variable. It has no input, and its stdout and stderr are one stream; with `pty` they are a terminal. Of the
-    stream the last `output_byte_limit` bytes are kept (16 MiB where None), and `on_output` gets every chunk as it
-    comes. `grace_seconds` is how long it may take to end when asked politely.
+    `expected` is the real path of the directory that was allowed. `env` changes our own environment for it; None unsets
+    a variable. It has no input, and its stdout and stderr are one stream; with `pty` they are a terminal. Of the stream
+    the last `output_byte_limit` bytes are kept (16 MiB where None), and `on_output` gets every chunk as it comes.
+    `grace_seconds` is how long it may take to end after SIGTERM.
 
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
@@ -99,7 +99,7 @@ async def run_command(
 ) -> CommandResult:
     """Run a program to its end, for `timeout_seconds` at most; nothing of it is left, also if this is cancelled.
 
-    See `start_command` for the rest. What was written before the time was over is in the outcome.
+    See `start_command` for the rest. The output before a timeout is in the result.
 
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
@@ -116,7 +116,7 @@ async def run_command(
     )
     async with command:
         in_time = await command.wait_for(timeout_seconds)
-    # Behind the release: what it wrote while it was being ended counts too.
+    # After the release: output that it wrote while it was being ended counts too.
     return CommandResult(await command.wait(), command.output, timed_out=not in_time)
 
 
@@ -146,7 +146,7 @@ class RunningCommand:
         self._silent = asyncio.Event()
         self._ending: asyncio.Task[None] | None = None
         self._descriptor = descriptor
-        # What has to be read before the end is reported; None while it runs.
+        # How many bytes have to be read before the end is reported; None while it runs.
         self._owed_bytes: int | None = None
         self._source: PolledSource | ThreadedSource
         if is_terminal:
@@ -155,7 +155,7 @@ class RunningCommand:
         else:
             enlarge_pipe(descriptor)
             self._source = open_source(descriptor, self._feed, self._fall_silent)
-        # What was written to a pipe can be read at once. A terminal, or a thread that reads, may lag behind.
+        # Written data can be read from a pipe at once. A terminal, or a thread that reads, may lag behind.
         self._may_lag = is_terminal or not isinstance(self._source, PolledSource)
         self._source.resume()
         process.watch(self._on_end)
@@ -167,7 +167,7 @@ class RunningCommand:
 
     @property
     def exit(self) -> Exit | None:
-        """How it ended; None while it runs. All that it wrote itself is in the output by then."""
+        """Its exit; None while it runs. By then all of its own output was read."""
         return self._exit
 
     @property
@@ -177,7 +177,7 @@ class RunningCommand:
 
     @property
     def output_bytes(self) -> bytes:
-        """The same as it was written."""
+        """The kept output as bytes."""
         return self._tail.data()
 
     def limit_output(self, max_bytes: int) -> None:
@@ -185,7 +185,7 @@ class RunningCommand:
         self._tail.limit(max_bytes)
 
     async def wait(self) -> Exit:
-        """How it ended, when it has ended; it may leave descendants behind that still run."""
+        """Wait for its exit; descendants may still run then."""
         await self._exited.wait()
         return self._exit or Exit(None, None)
 
@@ -199,9 +199,9 @@ class RunningCommand:
         return True
 
     async def kill(self) -> None:
-        """End it and whatever it started: politely, after `grace_seconds` not, then what left its group.
+        """End it and its descendants: SIGTERM, after `grace_seconds` SIGKILL, then descendants that left its group.
 
-        Output and exit can still be asked for. Cancelling this kills all of them at once.
+        Output and exit can still be read. Cancelling this kills all of them at once.
         """
         if self._ending is None:
             self._ending = self._loop.create_task(self._end())
@@ -212,7 +212,7 @@ class RunningCommand:
             raise
 
     async def release(self) -> None:
-        """Kill it if it runs, and let go of everything but its output. Whoever waits for its end gets it."""
+        """Kill it if it runs, and free everything but its output. Waiters for its end get it."""
         try:
             await self.kill()
         finally:

@@ -1,7 +1,7 @@
-"""Makes the terminal on stdin the controlling terminal, and becomes the program in its arguments. Run as a program.
+"""A program that makes the terminal on stdin its controlling terminal, and then executes its arguments.
 
-A process can take a terminal as its own only by itself, after it has a session and before it is the program that
-was asked for. It imports nothing of Accord, so that it starts fast.
+A process can take a terminal as its own only by itself, after it has a session and before it is the program that was
+requested. It imports nothing of Accord, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import signal
 import sys
 import termios
 
-# What a shell answers for a program that it cannot find or may not run.
+# The exit statuses of a shell for a program that it cannot find or may not run.
 _CANNOT_RUN = 126
 _NOT_FOUND = 127
 
 
 def _main(argv: list[str]) -> int:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    # Python ignores these from its start, and what is ignored stays so in the next program.
+    # Python ignores these signals from its start, and the next program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:

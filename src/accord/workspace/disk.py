@@ -1,4 +1,4 @@
-"""Text files inside the roots, read and written: never blocking, never half, never anything but a file.
+"""Reading and writing of text files inside the roots: only regular files, replaced as a whole.
 
 It blocks for as long as the disk takes; `accord.workspace.files` has it do so in a thread.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_MAX_BYTES", "Disk", "Missing"]
 
 Missing: TypeAlias = Literal["error", "empty"]
-"""The answer for a file that is not there: an error, or an empty text."""
+"""The answer for a file that does not exist: an error, or an empty text."""
 
 _T = TypeVar("_T")
 
@@ -45,7 +45,7 @@ DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 DEFAULT_MAX_SCAN_BYTES = 1024 * 1024 * 1024
 
 _CHUNK_BYTES = 1024 * 1024
-# How often a file may turn into a link under our hands before we give up.
+# How often a file may turn into a link during an access before it fails.
 _ATTEMPTS = 8
 
 # O_NONBLOCK: opening a FIFO would wait for a process on its other end. O_NOCTTY: a terminal must not become ours.
@@ -69,7 +69,7 @@ _KINDS = {
 class Disk:
     """Text files below some roots, read and written at once.
 
-    `missing` says what reading a file that is not there gives. A file that is written keeps its mode, and its line
+    `missing` is the result of reading a file that does not exist. A file that is written keeps its mode, and its line
     ends if all of them are alike (`keep_line_ends`). `max_bytes` is the most that one read returns; to find the lines
     it was asked for it looks at `max_scan_bytes` at most.
 
@@ -112,7 +112,7 @@ class Disk:
             return place.path
 
     def real_path(self, path: str | os.PathLike[str]) -> Path:
-        """Where the path leads, with every link followed; the file and directories before it may be missing.
+        """The real path, with every link followed; the file and directories before it may be missing.
 
         Raises:
             WorkspaceError: It leads out of the roots.
@@ -138,7 +138,7 @@ class Disk:
     ) -> str:
         """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it; its line ends are kept.
 
-        Beyond the end there is nothing: an empty text, not an error. `expected` is the real path that was agreed on.
+        Beyond the end there is nothing: an empty text, not an error. `expected` is the real path that was allowed.
 
         Raises:
             PathChanged: It leads elsewhere by now; nothing was read.
@@ -164,9 +164,8 @@ class Disk:
     def write_text(self, path: str | os.PathLike[str], content: str, *, expected: Path | None = None) -> None:
         """Replace the file's text, or create the file; a reader sees the old text or the new one.
 
-        A link is kept and its target written, if that is inside. A file that may not be written is not replaced,
-        though the system would allow it. Half a character is written as U+FFFD. `expected` is the real path that was
-        agreed on.
+        A link is kept and its target written, if that is inside. A file that may not be written is not replaced, though
+        the system would allow it. A lone surrogate is written as U+FFFD. `expected` is the real path that was allowed.
 
         Raises:
             PathChanged: It leads elsewhere by now; nothing was written.
@@ -185,8 +184,8 @@ class Disk:
     def open_directory(self, path: str | os.PathLike[str], *, expected: Path | None = None) -> Iterator[str]:
         """A name under which a child process may enter the directory as long as the context lasts.
 
-        On Linux it means the directory that was found, whatever stands at the path by then. `expected` is the real
-        path that was agreed on.
+        On Linux it is the directory that was found, also if the path was replaced since. `expected` is the real path
+        that was allowed.
 
         Raises:
             PathChanged: It leads elsewhere by now.
@@ -205,7 +204,7 @@ class Disk:
     def _try(
         self, text: str, use: Callable[[Place], _T], expected: Path | None = None, *, create_parents: bool = False
     ) -> _T:
-        """Use the place of a path, again where a link appeared there since it was found.
+        """Use the place of a path; retried where a link appeared there since it was found.
 
         The place that is compared with the expected one is the open directory that is used: nothing can come between.
         """
@@ -241,7 +240,7 @@ class Disk:
 
 
 class _LinkAppeared(Exception):
-    """The name became a link after the walk had come to it."""
+    """The name became a link after the walk had reached it."""
 
 
 def _parse_file_path(path: str | os.PathLike[str]) -> str:
@@ -308,7 +307,7 @@ def _open_directory(place: Place, text: str) -> int | None:
 
 
 def _put(place: Place, data: bytes, like: os.stat_result | None) -> None:
-    """Make a new file beside the place and have it take the place, with the rights of the one that was there."""
+    """Make a new file beside the place and move it there, with the permissions of the file it replaces."""
     temporary = place.sibling(f".{secrets.token_hex(8)}.accord")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
     descriptor = os.open(temporary, flags, 0o666 if like is None else 0o600, dir_fd=place.directory)
@@ -340,9 +339,9 @@ def _dress(descriptor: int, like: os.stat_result) -> None:
         try:
             os.fchown(descriptor, like.st_uid, like.st_gid)
         except OSError:
-            # It becomes ours; then it must not lend our rights to the user who runs it.
+            # The file's owner becomes this user: the set-id bits must not give our rights to others.
             mode &= 0o777
-    # After the owner: to change that takes these bits away.
+    # After the owner: changing that clears these bits.
     os.fchmod(descriptor, mode)
 
 

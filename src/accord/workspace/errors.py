@@ -4,7 +4,7 @@ AccordError
 └── WorkspaceError
     ├── InvalidPath -32602         relative, empty, too long, a loop of links
     ├── PathOutsideRoots -32602    it leads, or may lead, out of the roots
-    ├── PathChanged -32003         it leads elsewhere than what was agreed on
+    ├── PathChanged -32003         it leads elsewhere than the path that was allowed
     ├── NoSuchFile -32002          nothing is there
     ├── NotAFile -32602            a directory, a FIFO, a device, a socket, a file of the kernel
     ├── NotADirectory -32602       where a command should run
@@ -42,8 +42,8 @@ __all__ = [
 class WorkspaceError(AccordError):
     """An operation of the workspace that failed.
 
-    `code` is the JSON-RPC error that fits. `path` is the one that was asked for, never where it led: the text may be
-    shown to the caller without revealing anything about the rest of the disk.
+    `code` is the matching JSON-RPC error. `path` is the requested one, never the resolved one: the text may be shown to
+    the caller without revealing anything about the rest of the disk.
     """
 
     code: ClassVar[int] = -32602
@@ -54,27 +54,27 @@ class WorkspaceError(AccordError):
 
 
 class InvalidPath(WorkspaceError):
-    """This can name no file: it is relative, empty, too long, or goes round in circles."""
+    """No file can have this path: it is relative, empty, too long, or its links form a loop."""
 
 
 class PathOutsideRoots(WorkspaceError):
-    """It leads out of the roots, by itself or through a link. Whether something is there was not looked at."""
+    """It leads out of the roots, by itself or through a link. Its existence was not checked."""
 
 
 class PathChanged(WorkspaceError):
-    """A link or a directory on the way was swapped between the permission and the deed; nothing was done."""
+    """A link or a directory on the way was swapped between the permission and the access; nothing was done."""
 
     code = -32003
 
 
 class NoSuchFile(WorkspaceError):
-    """Nothing is there, or a directory on the way is missing."""
+    """The file, or a directory on the way, does not exist."""
 
     code = -32002
 
 
 class NotAFile(WorkspaceError):
-    """Something else than a regular file is there; `kind` says what."""
+    """The path is no regular file; `kind` says what it is."""
 
     def __init__(self, message: str, *, path: str = "", kind: str = "") -> None:
         super().__init__(message, path=path)
@@ -82,11 +82,11 @@ class NotAFile(WorkspaceError):
 
 
 class NotADirectory(WorkspaceError):
-    """A command should run there, or a root should be there."""
+    """The path of a root, or of a command's directory, is no directory."""
 
 
 class NotText(WorkspaceError):
-    """Not UTF-8: a binary file, or a text with half a character in it."""
+    """Not UTF-8: a binary file, or a text with a lone surrogate."""
 
 
 class FileTooLarge(WorkspaceError):
@@ -98,13 +98,13 @@ class FileTooLarge(WorkspaceError):
 
 
 class AccessDenied(WorkspaceError):
-    """The system does not let us."""
+    """The operating system denies access."""
 
     code = -32003
 
 
 class FileFailed(WorkspaceError):
-    """The system failed; `number` is its errno."""
+    """The operation failed in the operating system; `number` is the errno."""
 
     code = -32603
 
@@ -114,7 +114,7 @@ class FileFailed(WorkspaceError):
 
 
 class StartFailed(WorkspaceError):
-    """The command never ran; `argv` is what was asked for."""
+    """The command never ran; `argv` is the requested command."""
 
     def __init__(self, message: str, *, argv: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -124,7 +124,7 @@ class StartFailed(WorkspaceError):
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _INVALID = {errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-# ENXIO is what opening a socket, or a FIFO without a reader, fails with.
+# Opening a socket, or a FIFO without a reader, fails with ENXIO.
 _NO_FILE = {errno.EISDIR, errno.ENXIO}
 
 

@@ -1,6 +1,6 @@
-"""The text files that a session may use: on disk below its roots, or in an editor's unsaved buffers.
+"""The text files of a session: on disk below its roots, or in an editor's unsaved buffers.
 
-The disk's own work is in `accord.workspace.disk`; here it is done in threads, and hooks are asked before it.
+`accord.workspace.disk` accesses the disk; this module runs it in threads, after the hooks.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from accord.workspace.lines import select_lines
 __all__ = ["Missing", "ReadHook", "Workspace", "WriteHook"]
 
 ReadHook: TypeAlias = Callable[[Path], str | Awaitable[str | None] | None]
-"""Returns the text of an unsaved buffer; None where the file on disk is meant."""
+"""Returns the text of an unsaved buffer; None for the file on disk."""
 WriteHook: TypeAlias = Callable[[Path, str], bool | Awaitable[bool]]
-"""Takes a text for a buffer; False where it is to be written to the disk."""
+"""Takes a text for a buffer; False for the file on disk."""
 
 
 class Workspace:
     """Text files below some roots, bounded to them by descriptor.
 
-    `read_hook` gets a path and returns the text of an unsaved buffer, or None for "look at the disk"; `write_hook`
-    gets a path and the new text and returns True if it took it. Both may be coroutine functions, run in the loop, and
-    see only paths inside the roots, with links resolved, below the root as that was given. What they raise passes.
+    `read_hook` gets a path and returns the text of an unsaved buffer, or None for the file on disk; `write_hook` gets a
+    path and the new text and returns True if it took it. Both may be coroutine functions, run in the loop, and see only
+    paths inside the roots, with links resolved, below the root as that was given. Their exceptions are not caught.
 
     The other options are those of `accord.workspace.disk.Disk`. Nothing is held open; there is no close.
 
@@ -67,7 +67,7 @@ class Workspace:
         return self._disk.roots
 
     async def real_path(self, path: str | os.PathLike[str]) -> Path:
-        """Where a path leads, with every link followed: what a permission is about; see `Disk.real_path`."""
+        """The real path, with every link followed, which permissions are about; see `Disk.real_path`."""
         return await asyncio.to_thread(self._disk.real_path, path)
 
     async def read_text(

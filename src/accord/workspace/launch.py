@@ -1,6 +1,6 @@
 """The start of a command: its own session and group, no input, and one stream for all it writes.
 
-How it is ended, with whatever it started, is known to `accord.transport.process`.
+`accord.transport.process` ends it together with its descendants.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SHELL = "/bin/sh"
 
 _TERM = "xterm-256color"
 
-# Started by its name on disk: this process has no use for it.
+# Started by its path: it is not imported in this process.
 _CONTROLLING_TERMINAL = str(Path(__file__).with_name("controlling_terminal.py"))
 
-# Held until the process that they belong to is forgotten: the collector could else finalise one of them before the
-# command that ends it, and that one would complain.
+# Held until their process is released: the collector could otherwise finalise one of them before the command that ends
+# it, which would raise.
 _held: WeakKeyDictionary[ChildProcess, subprocess.Popen[bytes]] = WeakKeyDictionary()
 
 
@@ -49,9 +49,9 @@ def launch(
     changes: Mapping[str, str | None],
     pty: TerminalSize | None,
 ) -> tuple[ChildProcess, int]:
-    """Start it in a running loop; the descriptor, which is the caller's, has what it writes.
+    """Start it in a running loop; returns the descriptor of its output, which the caller closes.
 
-    Half a character in an argument or a variable is U+FFFD to the program.
+    A lone surrogate in an argument or a variable becomes U+FFFD.
 
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
@@ -64,7 +64,7 @@ def launch(
         reading, writing = _open_stream(pty)
     except (OSError, ValueError) as error:
         raise _failed(argv, error) from error
-    # Before it is there: we may be killed in the moment after.
+    # Before the process exists: this one may be killed right after it.
     lineage.adopt(marker, 0)
     try:
         popen = subprocess.Popen(
@@ -94,7 +94,7 @@ def command_argv(
     """The argv that a request for a command means: its own, or that of a shell for a whole line.
 
     Several agents send a line where the protocol has a program and its arguments: a text with whitespace, no arguments,
-    and no program of that name. The result is what is judged by the rules, shown and run. Windows has no `/bin/sh`.
+    and no program of that name. The rules judge this result, and it is shown and run. Windows has no `/bin/sh`.
     """
     argv = [command, *args]
     if args or platform == "win32" or not any(character.isspace() for character in command.strip()):
@@ -107,12 +107,12 @@ def command_argv(
 
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     for name, value in changes.items():
-        # The system takes `=x` and `A=B=x` as they are, and a program reads something else than was meant.
+        # The system accepts `=x` and `A=B=x` unchanged, and a program would parse them differently.
         if not name or "=" in name or "\0" in name:
             raise ValueError(f"{name!r} is no name of an environment variable")
         if value is not None and "\0" in value:
             raise ValueError(f"the environment variable {name} has a null character in its value")
-    # A command that changed this could not be found again by who started us.
+    # Without this marker our own parent could not find the command's processes.
     wanted = {whole(name): value and whole(value) for name, value in changes.items() if name != lineage.VARIABLE}
     merged: dict[str, str | None] = {**os.environ, **wanted}
     return {name: value for name, value in merged.items() if value is not None}
@@ -127,7 +127,8 @@ def _line(
         raise ValueError("a null character is in its words")
     if pty is None and sys.platform != "win32":
         return argv
-    # Windows finds no `npx.cmd` for `npx`; and where a step lies between, the system does not say what is missing.
+    # Windows finds no `npx.cmd` for `npx`; and with a program in between, the system's error does not name the missing
+    # one.
     program = shutil.which(Path(cwd or ".", argv[0]) if "/" in argv[0] else argv[0], path=environment.get("PATH"))
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])

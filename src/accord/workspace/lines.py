@@ -1,4 +1,4 @@
-"""Lines of a text: where they end, a selection of them, and the line ends of a file.
+"""Lines of a text: selection by number, and the line ends of a file.
 
 A line ends with a line feed; a carriage return before it belongs to the line. Nothing here touches a disk.
 """
@@ -13,7 +13,7 @@ LineEnd = Literal["\n", "\r\n"]
 
 
 class LineSelection:
-    """Picks `limit` lines from line `line` on out of bytes that come in chunks.
+    """Selects `limit` lines from line `line` on out of bytes in chunks.
 
     `line` counts from 1; 0 and None mean from the start. None for `limit` means to the end. `picked` holds the bytes;
     `is_full` says that no more is needed.
@@ -55,17 +55,17 @@ def _after_lines(data: bytes, start: int, count: int) -> tuple[int, int]:
 
 
 def select_lines(text: str, line: int | None, limit: int | None) -> str:
-    """The same choice from a whole text."""
+    """The same selection from a whole text."""
     if not line and limit is None:
         return text
     selection = LineSelection(line, limit)
-    # A text that is no UTF-8 is not ours to judge here; it passes through as it is.
+    # A text that is no UTF-8 passes unchanged: the caller judges it.
     selection.feed(text.encode("utf-8", "surrogatepass"))
     return selection.picked.decode("utf-8", "surrogatepass")
 
 
 def line_end_of(data: bytes) -> LineEnd | None:
-    """How all lines of a file end; None if they differ or there is none."""
+    """The line end of all lines of a file; None if they differ or there is none."""
     feeds = data.count(b"\n")
     returns = data.count(b"\r\n")
     if not feeds or (returns and returns != feeds):
@@ -74,7 +74,7 @@ def line_end_of(data: bytes) -> LineEnd | None:
 
 
 def with_line_end(text: str, line_end: LineEnd | None) -> str:
-    """The text with its lines ended so; as it is where None."""
+    """The text with this line end; unchanged for None."""
     if line_end is None:
         return text
     plain = text.replace("\r\n", "\n")

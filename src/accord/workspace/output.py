@@ -1,4 +1,4 @@
-"""The results of a command: the tail of its output, beginning with a whole character, and how it ended.
+"""The result of a command: the tail of its output, beginning with a whole character, and its exit.
 
 Output is kept as bytes and decoded at the end, so a character may come in two chunks.
 """
@@ -47,7 +47,7 @@ class Tail:
             self._cut()
 
     def limit(self, max_bytes: int) -> None:
-        """Keep so much from now on; what was dropped does not come back."""
+        """Keep so much from now on; dropped bytes stay dropped."""
         self._max_bytes = max_bytes
         self._slack_bytes = max(max_bytes // 4, 64 * 1024)
         if len(self._held) > max_bytes:
@@ -60,9 +60,9 @@ class Tail:
         return bytes(self._held)
 
     def output(self, *, ended: bool) -> CommandOutput:
-        """The text that is kept, without the half of a character that has not come yet, unless none will.
+        """The kept text, without an incomplete last character, unless the stream has ended.
 
-        What is no UTF-8 is replaced. Replacements are longer than what they replace: the text is cut again, so that it
+        Bytes that are no UTF-8 are replaced. Replacements are longer than the bytes: the text is cut again, so that it
         takes no more than the limit when it is encoded.
         """
         self._cut()
@@ -81,7 +81,7 @@ class Tail:
         if excess_bytes > 0:
             del self._held[:excess_bytes]
             self._mark_cut()
-        # Once for each cut: bytes that are no UTF-8 at all would else vanish with each look.
+        # Once for each cut: bytes that are no UTF-8 would otherwise be dropped at each call.
         torn_bytes = _leading_continuation_bytes(self._held[: self._torn_bytes])
         del self._held[:torn_bytes]
         self._torn_bytes = 0 if self._held else self._torn_bytes - torn_bytes
@@ -92,19 +92,19 @@ class Tail:
 
 
 def _leading_continuation_bytes(data: bytes | bytearray) -> int:
-    """How much of a character that began before is at the beginning."""
+    """The number of bytes at the beginning that continue an earlier character."""
     return next((index for index, byte in enumerate(data) if byte & 0xC0 != _CONTINUATION), len(data))
 
 
 class Exit(NamedTuple):
-    """How a process ended. Both are None where the system could not say."""
+    """The exit of a process, by a code or a signal. Both are None where the system does not report it."""
 
     code: int | None
     signal: str | None
 
 
 def exit_of(status: int | None) -> Exit:
-    """The end that a status means; a negative one is a signal, as in `subprocess`."""
+    """The exit of a status; a negative one is a signal, as in `subprocess`."""
     if status is None:
         return Exit(None, None)
     if status >= 0:

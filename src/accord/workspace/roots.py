@@ -1,11 +1,11 @@
-"""Opens files without ever leaving the roots, whatever other processes do to the directories meanwhile.
+"""Path resolution that never leaves the roots, also while other processes change the directories.
 
 A path is walked from its root one name at a time, each opened relative to the descriptor of the directory before it
 and without following links. A link is read and its text walked in the same way, from a root again. So nothing is
 checked first and used later: the descriptor that was reached is the one that is used. A path, or a link, that leaves
 the roots is refused by its text alone; nothing outside is touched, not even to see whether it exists.
 
-What cannot be seen this way: a hard link to a file outside, and a mount of something else inside.
+Not detected: a hard link to a file outside, and a mount inside.
 
 Where directories have no descriptors (Windows) the path is resolved by name and then used by name. That stops honest
 mistakes and prepared links, but not a process that swaps a directory for a link between the two steps.
@@ -33,10 +33,10 @@ __all__ = ["DIRECTORY_FLAGS", "HAS_DIRECTORY_DESCRIPTORS", "Place", "Roots", "pa
 
 HAS_DIRECTORY_DESCRIPTORS = {os.open, os.stat, os.readlink, os.mkdir, os.rename, os.unlink} <= os.supports_dir_fd
 
-# What Linux allows, and enough for everybody.
+# The limit of Linux.
 _MAX_PATH_BYTES = 4096
 _MAX_LINKS = 40
-# Links and `..` start the walk anew; a path made for it could else keep us walking for minutes.
+# Links and `..` restart the walk; a malicious path could otherwise take minutes.
 _MAX_STEPS = 8192
 
 # O_PATH needs no right to list a directory, only to pass through it, as an ordinary open does.
@@ -50,11 +50,11 @@ DIRECTORY_FLAGS = (
 
 
 class Place(NamedTuple):
-    """A name in an open directory; whether something is there is not known.
+    """A name in an open directory; the file itself may not exist.
 
-    Where there are no descriptors, `directory` is None and `name` a whole path: both mean the same to the functions
-    of `os`. `path` is for people and hooks: below the root as that was given, without links and dots. `real` is the
-    same with the links of the root followed too: what a permission is about.
+    Where there are no descriptors, `directory` is None and `name` a whole path: both mean the same to the functions of
+    `os`. `path` is for people and hooks: below the root as that was given, without links and dots. `real` is the same
+    with the links of the root followed too: permissions are about this path.
     """
 
     directory: int | None
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     real: Path
 
     def sibling(self, name: str) -> str:
-        """How another name in the same directory is written."""
+        """The path of another name in the same directory."""
         return name if self.directory is not None else str(Path(self.name).parent / name)
 
 
@@ -114,12 +114,11 @@ class Roots:
     def locate(self, path: str, *, create_parents: bool = False) -> Iterator[Place]:
         """The place that `path` means, with its directory open as long as the context lasts.
 
-        The name may be missing but is no link, or was none a moment ago: whatever is done with it must not follow
-        one. An `OSError` passes as it is.
+        The name may be missing but is no link, or was none a moment ago: every operation on it must not follow one. An
+        `OSError` is not converted.
 
         Raises:
-            InvalidPath: It is relative, or goes round in circles.
-            PathOutsideRoots: It leads out of the roots.
+            InvalidPath: It is relative, or its links form a loop. PathOutsideRoots: It leads out of the roots.
         """
         text = parse_path(path)
         if not self._by_descriptor:
@@ -165,7 +164,7 @@ def _root(text: str) -> _Root:
         raise NotADirectory("a root must be a directory", path=text)
     names = [_parts(str(real))]
     given = _parts(text)
-    # What is before `..` may be a link: only the system knows where such a name leads.
+    # The name before `..` may be a link: only the system can resolve it.
     if ".." not in given:
         names.append(given)
     return _Root(Path(text), names[0], tuple(names))
@@ -198,7 +197,7 @@ class _Walk:
             self._directory = -1
 
     def _walk_from_root(self, parts: Parts) -> Place | Parts:
-        """The place, or the parts of the path that it turned out to mean."""
+        """The place, or the parts of the path that a link leads to."""
         entry = self._roots.enter(parts)
         if entry is None:
             raise self._outside()
@@ -251,7 +250,7 @@ class _Walk:
             if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
                 raise
             link = self._link(name)
-            # None of both: the directory was put back in between, or it is a file.
+            # Neither a link nor a directory: the directory was restored in between, or it is a file.
             if link is None:
                 self._move(name)
             return link

@@ -1,8 +1,8 @@
-"""Resolves what an agent says about a call into the subject that permission rules judge: real paths, simple commands.
+"""Resolution of a call's claims into the subject that permission rules judge: real paths, simple commands.
 
 A path is made absolute against the session's directory and its links are followed; a command is taken apart into the
-simple commands that can run. What cannot be resolved stays in the subject as an access that is not known, which no
-pattern allows. It looks at the disk, and so blocks for as long as that takes.
+simple commands that can run. A claim that cannot be resolved stays in the subject as an unknown access, which no
+pattern allows. It reads the disk, and blocks meanwhile.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SHELL_FLAGS = frozenset("ceilu")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path as it leads (`real`, links followed) and as it is spelt (absolute, without `.` and `..`)."""
+    """A path with its links followed (`real`), and as it is spelt (absolute, without `.` and `..`)."""
 
     real: str
     spelled: str
 
 
 def resolve_path(path: str, directory: str) -> ResolvedPath | None:
-    """Where a path leads, seen from a directory; None where that is not known: another host, `~`, half a character."""
+    """The real path, relative to a directory; None where it is unknown: another host, `~`, a lone surrogate."""
     text = path
     if "://" in text:
         address = urlsplit(text)
@@ -87,7 +87,7 @@ class SubjectResolver:
         claim = CommandClaim(tuple(argv), None, directory, tuple(environment))
         accesses = self._command_accesses(claim, ())
         if len(argv) == 1 and any(character.isspace() for character in argv[0]):
-            # A whole line where a program is meant: judged as the line that it is.
+            # A whole line in place of a program: judged as a shell line.
             accesses += self._command_accesses(replace(claim, argv=None, line=argv[0]), ())
         return Subject(tuple(dict.fromkeys(accesses)), self.roots)
 
@@ -128,7 +128,7 @@ class SubjectResolver:
 
 
 def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
-    """Accesses that the call has and does not name."""
+    """The accesses that the call makes without naming them."""
     kinds = {access.kind for access in named}
     for kind in claims.former:
         if kind not in kinds:
@@ -181,10 +181,10 @@ def _canonical(argv: Sequence[str] | None, line: str | None) -> tuple[tuple[str,
 
 
 def resolve_rules(rules: Iterable[Rule], roots: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules with the places that their path patterns lead to through links.
+    """The rules, with their path patterns resolved through links.
 
-    A pattern that refuses holds for both its own place and where links take it. One that allows is followed only if
-    it is absolute: a link below the session's directories may be of the agent's own making.
+    A pattern that refuses applies both to its own path and to the resolved one. One that allows is resolved only if it
+    is absolute: a link below the session's directories may have been made by the agent.
     """
     return tuple(_resolved_rule(rule, roots) for rule in rules)
 
