@@ -1,7 +1,7 @@
-"""Agents before they are started: `acp.json`, the registry of agents, trusted files, records of sessions.
+"""The configuration of agents: `acp.json`, the catalogue, the registry, trusted files, records of sessions.
 
-It does not know the wire. Every part is imported when it is first used: looking up a name pays neither for a database
-nor for a network.
+The wire is not known here. Every module is imported when it is first used: looking up a name imports neither a database
+nor a network client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The format of `acp.json`: simse's list of `servers` and the editors' `agent_servers`, in one file or two.
+"""The reader of `acp.json`: simse's list of `servers` and the editors' `agent_servers`, in one file or two.
 
-What a file says is a value here, also where it is wrong: an entry that cannot be used keeps its problems beside the
-others, and a file that is no JSON has no entries and one error. Which file counts is decided elsewhere.
+Invalid content is a value, not an exception: an entry that cannot be used keeps its problems beside the others, and a
+file that is no JSON has no entries and one error. `accord.config.agents` decides which file counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILE_VERSION = 1
 MIN_TIMEOUT_MS = 1_000
 MAX_TIMEOUT_MS = 600_000
 
-# Editors keep what their own windows show beside what starts an agent.
+# Settings of editors' own windows in the same entry.
 _OF_EDITORS = (
     "favorite_models",
     "favorite_config_option_values",
@@ -104,10 +104,10 @@ def read_config(path: Path, scope: Scope) -> ConfigFile | None:
 
 
 def check_version(table: Table, path: str) -> None:
-    """Refuse a file of a later form as a whole: what is left out or misread of it could start something else.
+    """Refuse a file of a later version as a whole: a field that is ignored or misread could start another program.
 
     Raises:
-        ConfigError: A later version of Accord knows this form.
+        ConfigError: The file is of a later version.
     """
     table.version(FILE_VERSION)
     if table.notes.problems:
@@ -115,7 +115,7 @@ def check_version(table: Table, path: str) -> None:
 
 
 def read_default_server(path: Path) -> tuple[str | None, ConfigError | None]:
-    """The `defaultServer` of simse's settings of a workspace; whatever else is in there is none of our business."""
+    """The `defaultServer` of simse's settings of a workspace; all other settings are ignored."""
     notes = Notes()
     try:
         content = read_bytes(path)
@@ -159,7 +159,7 @@ class _Reading:
             yield "agent_servers", self._named(entry.key, name), entry
 
     def _named(self, key: str, name: str | None) -> str | None:
-        # It is shown to people, who should see what is there.
+        # It is shown to users, with invisible characters visible.
         if name is not None and not (name.strip() and name.isprintable()):
             self._notes.problem(key, "a name that is not empty and can be printed")
             return None
@@ -179,7 +179,7 @@ class _Reading:
             self._servers[name] = server
 
     def _settle(self) -> ConfigError | None:
-        """The problems since the last time, as one error."""
+        """The problems since the last call, as one error."""
         if not self._notes.problems:
             return None
         error = ConfigError(self._path, self._notes.problems)
@@ -207,7 +207,7 @@ def _server(shape: Shape, name: str, entry: Table) -> Server:
         timeout_ms=entry.integer("timeoutMs", MIN_TIMEOUT_MS, MAX_TIMEOUT_MS),
         permission_policy=next((each for each in POLICIES if each == policy), None),
         default_agent=entry.text("defaultAgent"),
-        # Installed packages are looked through only where an entry names a dialect.
+        # Installed packages are searched only where an entry names a dialect.
         dialect=entry.choice("dialect", dialect_names() if "dialect" in entry else ()),
         edition=entry.choice("edition", EDITIONS),
         framing=entry.choice("framing", FRAMINGS),

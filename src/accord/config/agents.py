@@ -1,7 +1,7 @@
-"""The agents that a name can mean here: those of the config files, the built-in one, the catalogue's, a registry's.
+"""The lookup of agents by name: in the config files, the built-in agent, the catalogue, and a registry.
 
-The project's file is `acp.json` in the given directory and in no folder above it: what a command may start should not
-depend on where the disk happens to have more files.
+The project's file is `acp.json` in the given directory and in no folder above it: the program that a command starts
+must not depend on files elsewhere on the disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["DEFAULT", "Agents", "find", "load_agents"]
 
 DEFAULT = "default"
 RUNNERS = "runners"
-"""The folder in which package runners are started: in the project's they would obey files of the project."""
+"""The folder in which package runners are started: in the project's folder they would read its files."""
 _NO_AGENT = "add one with `accord agents add`, or try the built-in agent `demo`"
 
 
@@ -50,7 +50,7 @@ def find(
 def load_agents(
     cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, paths: ConfigPaths | None = None
 ) -> Agents:
-    """The agents that the files name for a directory; broken files are in `errors`.
+    """The agents of the config files for a directory; broken files are in `errors`.
 
     Raises:
         ConfigError: There is no home directory.
@@ -63,7 +63,7 @@ def load_agents(
         (here.simse / "acp.json", "simse"),
     ]
     if _is_same(wanted[0][0], here.user_file) or _is_same(wanted[0][0], here.simse / "acp.json"):
-        # Somebody stands in the folder of the config: the user's own file is no project's.
+        # The directory is the config folder itself: the user's file is no project file.
         del wanted[0]
     files = [file for file in (read_config(path, scope) for path, scope in wanted) if file is not None]
     settings = folder / ".simse" / "settings.json"
@@ -130,7 +130,7 @@ class Agents:
         simse's; or the first agent of the first file that has one.
 
         Raises:
-            UnknownAgent: There is none, or not the one that is named.
+            UnknownAgent: There is none, or none of that name.
         """
         if name is not None and name != DEFAULT:
             return self.find(name)
@@ -153,7 +153,7 @@ class Agents:
                     yield str(file.path), "servers", name
 
     def entries(self) -> list[AgentEntry]:
-        """All that the files have, and the built-in one; of a name that several have, the later ones are `shadowed`.
+        """All entries of the files, and the built-in one; where several have a name, the later ones are `shadowed`.
 
         Nothing is fetched: an entry that leaves its command to the registry has none here.
         """
@@ -169,7 +169,7 @@ class Agents:
         return [*found, replace(demo_entry(), shadowed=DEMO in names_so_far)]
 
     def servers(self) -> list[AgentEntry]:
-        """Those of the files that count, and nothing that is built in: what a fleet starts."""
+        """The entries of the files that are not shadowed, without built-in ones: those that a fleet starts."""
         return [entry for entry in self.entries() if not entry.shadowed and entry.origin != "built-in"]
 
     def names(self) -> list[str]:
@@ -179,8 +179,8 @@ class Agents:
     def registry(self) -> Registry | None:
         """The registry that the config names, read now; None if it names none.
 
-        A project's own is used only once its file is trusted: commands come from it, and reading it shows its server
-        that we are here.
+        A project's registry is used only once its file is trusted: commands come from it, and fetching it reveals to
+        its server that this user exists.
 
         Raises:
             RegistryError: It cannot be read.
@@ -198,7 +198,7 @@ class Agents:
         return file.scope == "project" and not self._trust.is_trusted(file.path, file.sha256)
 
     def _looks_foreign(self, file: ConfigFile) -> bool:
-        """The same for a list, which goes on where the notes on trust cannot be read; that is among the errors then."""
+        """`_is_foreign` for lists, which go on where the trust file cannot be read; the failure is in `errors` then."""
         try:
             return self._is_foreign(file)
         except ConfigError as error:
@@ -230,7 +230,7 @@ class Agents:
         return entry
 
     def _unknown(self, name: str) -> Exception:
-        """Why there is no such agent: perhaps it stands in a file that cannot be read."""
+        """The exception for an unknown name, which may be in a file that cannot be read."""
         for file in self.files:
             if not file.sha256:
                 return file.errors[0]
@@ -262,7 +262,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _address(text: str, folder: Path) -> str:
-    """A registry's address: a web address as it is, a file from where the config stands."""
+    """A registry's address: a web address unchanged, a file relative to the config."""
     if text.startswith(("http://", "https://")):
         return text
     return str((folder / expand_home(text)).absolute())

@@ -1,4 +1,4 @@
-"""Programs that are fetched, checked, unpacked and moved to their folder: other processes see all of one or nothing."""
+"""The installer of agent programs: fetches, checks and unpacks an archive, and moves it into place atomically."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def install(entry: AgentEntry, *, fetch: Callable[..., Iterator[bytes]] = fetch_
     """Fetch the entry's program if it needs that; returns the entry as it can be started. Blocks.
 
     Raises:
-        DownloadError: It could not be fetched, is not what it should be, or does not hold the program.
+        DownloadError: It could not be fetched, has another digest, or does not hold the program.
     """
     wanted = entry.download
     if wanted is None:
@@ -47,7 +47,7 @@ def install(entry: AgentEntry, *, fetch: Callable[..., Iterator[bytes]] = fetch_
             message = f"{wanted.folder.parent} cannot be written: {error.strerror}"
             raise DownloadError(wanted.address, message, reason="failed") from error
         with tempfile.TemporaryDirectory(dir=wanted.folder.parent, prefix=".new-") as name:
-            # The temporary folder is ours alone; what becomes of this one must be so too, whatever the umask is.
+            # The temporary folder is private; the folder that it becomes must be so too, independent of the umask.
             place = Path(name, "unpacked")
             make_folder(place)
             with Path(name, "archive").open("w+b") as archive:
@@ -93,7 +93,7 @@ def _untar(wanted: Download, archive: IO[bytes], place: Path) -> None:
         size = 0
         for member in tar:
             size = _added(wanted, size, member.size)
-            # It refuses what would leave the folder, by its name or by a link, and devices.
+            # The filter refuses members that leave the folder, by name or by a link, and devices.
             tar.extract(member, place, filter="data")
 
 
@@ -122,7 +122,7 @@ def _settle(wanted: Download, place: Path) -> None:
     if not program.is_file():
         raise DownloadError(wanted.address, f"there is no {wanted.program} in it", reason="archive")
     program.chmod(program.stat().st_mode | _EXECUTABLE)
-    # A folder without the program is left of an installation that was interrupted.
+    # A folder without the program is the rest of an interrupted installation.
     if wanted.folder.exists() and not (wanted.folder / wanted.program).is_file():
         shutil.rmtree(wanted.folder)
     with contextlib.suppress(OSError):

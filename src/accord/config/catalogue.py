@@ -1,8 +1,8 @@
-"""The catalogue of agents that people use: how each is started, installed and logged in to.
+"""The catalogue of known agents: for each the start lines, the installation and the login.
 
 The data is `catalogue.json` beside this module. Each row names the public page or package that it comes from and the
-date on which that was read; `tried` marks the agents that the interoperability tests drive. Nothing here looks at the
-machine: `accord.config.catalogue_lookup` decides which start line works on it.
+date on which that was read; `tried` marks the agents that the interoperability tests drive. This module does not look
+at the machine: `accord.config.catalogue_lookup` decides which start line works on it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CATALOGUE_VERSION = 1
 PackageManager: TypeAlias = Literal[
     "npm", "bun", "uv", "pipx", "brew", "cargo", "winget", "script", "powershell", "page"
 ]
-"""What an install line is for; `script` is a line for a POSIX shell, `page` an address to read."""
+"""The kind of an install line; `script` is a line for a POSIX shell, `page` an address to read."""
 
 
 class StartLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +49,7 @@ class StartLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CatalogueLogin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How to log in: a sentence, and the command to type, the variables to set or the file to write."""
+    """The login of an agent: a sentence, and the command to type, the variables to set or the file to write."""
 
     sentence: str
     command: str = ""
@@ -107,7 +107,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def load_catalogue() -> Catalogue:
-    """The catalogue of this version of Accord, read when it is first asked for.
+    """The catalogue of this version of Accord, read at the first call.
 
     Raises:
         ConfigError: The installed file is missing or damaged.

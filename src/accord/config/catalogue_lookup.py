@@ -1,10 +1,10 @@
-"""Which start line of a catalogue row works on one machine, and what to type where none does.
+"""The choice of the start line of a catalogue row that works on this machine, and the install advice where none does.
 
 A program is taken from the `PATH` only where the project cannot put one: entries of the `PATH` that are empty, relative
-or inside the project folder are passed over, and so is a program whose file is in the project folder, whatever link
-leads there. A cloned repository must not decide which program the name of an agent starts.
+or inside the project folder are skipped, and so is a program whose file is in the project folder, also through links. A
+cloned repository must not decide which program the name of an agent starts.
 
-A package runner must be started outside of the project folder as well: in it, `npx` obeys the project's `.npmrc` and
+A package runner must be started outside of the project folder as well: in it, `npx` reads the project's `.npmrc` and
 runs programs of its `node_modules/.bin`. The agent gets the project's path with `session/new`.
 """
 
@@ -21,7 +21,7 @@ from accord.config.catalogue import CatalogueAgent, PackageManager, StartLine
 __all__ = ["ResolvedAgent", "find_program", "login_sentence", "resolve_agent"]
 
 PATH_EXTENSIONS = (".com", ".exe", ".bat", ".cmd")
-"""What makes a file a program on Windows, in the order in which Windows tries them."""
+"""The suffixes of programs on Windows, in the order in which Windows tries them."""
 
 MAX_LINKS = 40
 
@@ -33,7 +33,7 @@ _RUNNERS = {"npx": "Node.js (https://nodejs.org)", "uvx": "uv (https://docs.astr
 
 @dataclass(frozen=True, slots=True)
 class ResolvedAgent:
-    """What a row means on one machine: `argv` with the program's absolute path, empty if nothing can be started.
+    """A row resolved on one machine: `argv` with the program's absolute path, empty if nothing can be started.
 
     With `download`, the first word is a package runner: ask the user before it is started, and start it outside of the
     project folder. `ignored` are programs that would have fitted and are in the project folder.
@@ -53,7 +53,7 @@ class ResolvedAgent:
 
     @property
     def advice(self) -> str:
-        """What is missing, what to type to install the agent, and how to log in; for a screen, in sentences."""
+        """Advice in sentences: the missing program, the install line, and the login."""
         sentences = [f"{self.agent.name} is {'' if self.is_installed else 'not '}installed."]
         if not self.argv:
             sentences += [f"{file} is in the project folder and is not used." for file in self.ignored]
@@ -65,7 +65,7 @@ class ResolvedAgent:
 
 @dataclass(slots=True)
 class _Search:
-    """One search of the `PATH`; remembers the programs that it passed over."""
+    """One search of the `PATH`; keeps the programs that it skipped."""
 
     path: str
     project: Path
@@ -87,7 +87,7 @@ class _Search:
     def _folders(self) -> Iterator[Path]:
         for entry in self.path.split(";" if self.platform == "win32" else ":"):
             folder = Path(entry.strip('"') if self.platform == "win32" else entry)
-            # An empty entry and a relative one mean the folder in which the process happens to run.
+            # An empty or relative entry means the current directory of the process.
             if entry and folder.is_absolute():
                 yield folder
 
@@ -129,12 +129,12 @@ def resolve_agent(
         if not absent:
             return ResolvedAgent(agent, argv, line.download, tuple(search.ignored), install_line=install_line)
         missing = absent
-    # Of the last line, which is the easiest to make work: a package runner, where there is one.
+    # Of the last line, which needs the least to work: a package runner, where there is one.
     return ResolvedAgent(agent, ignored=tuple(search.ignored), missing=missing, install_line=install_line)
 
 
 def _resolve_line(line: StartLine, search: _Search) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The command with its program's path, and the programs that are not there."""
+    """The command with its program's path, and the missing programs."""
     program = search.find(line.argv[0])
     absent = tuple(name for name in line.requires if search.find(name) is None)
     if program is None:
@@ -194,7 +194,7 @@ def _is_inside(file: Path, project: Path) -> bool:
 
 
 def _paths_of(file: Path) -> Iterator[Path]:
-    """The path of a file, of every link that it leads over, and of what is there in the end."""
+    """The path of a file, of every link on the way, and of the final target."""
     yield file
     for _ in range(MAX_LINKS):
         if not file.is_symlink():

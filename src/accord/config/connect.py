@@ -17,7 +17,7 @@ __all__ = ["connect_to", "deadlines_of"]
 
 
 def deadlines_of(entry: AgentEntry) -> Deadlines:
-    """How long the agent may take. `timeoutMs` is for silence: it begins anew with every sign of life."""
+    """The deadlines of the agent. `timeoutMs` limits silence: every sign of life restarts it."""
     return Deadlines(
         start_seconds=entry.start_seconds, first_seconds=entry.idle_seconds, idle_seconds=entry.idle_seconds
     )
@@ -30,7 +30,7 @@ def connect_to(
     connect: Callable[..., ConnectedAgent] = connect,
     **options: Any,
 ) -> ConnectedAgent:
-    """The agent of an entry, not yet opened. `options` are those of `connect` and come before what the config says.
+    """The agent of an entry, not yet opened. `options` are those of `connect` and override the config.
 
     `on_question` answers permission requests where the entry's policy is `prompt`, or where it has none.
 

@@ -1,4 +1,4 @@
-"""Downloads over HTTP within a limit of bytes and of time, and the redirects that are followed."""
+"""HTTP downloads within a limit of bytes and of time, and the check of redirects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SILENCE_SECONDS = 15.0
 
 
 class _NoWayDown(urllib.request.HTTPRedirectHandler):
-    """Redirects stay on the web, and never leave TLS."""
+    """Follows redirects only to http and https, and never from https to http."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -57,7 +57,7 @@ def fetch(
     """The content of an address, chunk by chunk.
 
     Raises:
-        DownloadError: It cannot be fetched, is larger or takes longer; says which.
+        DownloadError: It cannot be fetched, is too large or takes too long; `reason` says which.
     """
     if urlsplit(address).scheme not in ("http", "https"):
         raise DownloadError(address, "only http and https can be fetched", reason="refused")
@@ -80,7 +80,7 @@ def fetch(
 
 def _chunks(response: Any, address: str, max_bytes: int, left: Callable[[], float]) -> Iterator[bytes]:
     size = 0
-    # `read1` is one read of the socket: a server that trickles cannot hold us past the deadline.
+    # `read1` is one read of the socket: a slow server cannot block past the deadline.
     while chunk := response.read1(_CHUNK_BYTES):
         size += len(chunk)
         if size > max_bytes:

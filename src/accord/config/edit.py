@@ -1,4 +1,4 @@
-"""Changes to the user's `acp.json` that leave everything else in it as it was: keys, order, both shapes."""
+"""The editor of the user's `acp.json`, which keeps everything else in the file: keys, order, both shapes."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def add_agent(
     """Keep an agent in the user's file, in the shape that the file has; returns the file.
 
     `settings` are further keys of the entry (`cwd`, `timeoutMs`, `permissionPolicy`, ...). With `replace` an entry of
-    that name is changed: what is not given stays.
+    that name is changed: other keys stay.
 
     Raises:
-        ConfigError: The name is taken, or the file cannot be used as it stands; then it is not touched.
+        ConfigError: The name is taken, or the file is invalid; then it is not changed.
     """
     if not name.strip() or not argv or not argv[0].strip():
         raise ValueError("an agent has a name and a command")
@@ -67,11 +67,10 @@ def add_agent(
 
 
 def remove_agent(name: str, *, path: str | os.PathLike[str] | None = None) -> Path:
-    """Take an agent out of the user's file, and its being the default; returns the file.
+    """Remove an agent from the user's file, also as the default; returns the file.
 
     Raises:
-        UnknownAgent: The file has none of that name.
-        ConfigError: The file cannot be used as it stands; then it is not touched.
+        UnknownAgent: The file has none of that name. ConfigError: The file is invalid; then it is not changed.
     """
     place = _place(path)
     with _changing(place) as document:
@@ -87,7 +86,7 @@ def remove_agent(name: str, *, path: str | os.PathLike[str] | None = None) -> Pa
 
 
 def set_default(name: str, *, path: str | os.PathLike[str] | None = None) -> Path:
-    """Make an agent the default one in the user's file; it may stand in another file. Returns the file."""
+    """Make an agent the default in the user's file; its entry may be in another file. Returns the file."""
     place = _place(path)
     with _changing(place) as document:
         document["defaultServer"] = name
@@ -95,7 +94,7 @@ def set_default(name: str, *, path: str | os.PathLike[str] | None = None) -> Pat
 
 
 def _place(path: str | os.PathLike[str] | None) -> Path:
-    # Through a link: who keeps the real file elsewhere wants it to be changed there.
+    # Through a link: a user who keeps the real file elsewhere expects the change there.
     return Path(os.path.realpath(ConfigPaths.here().user_file if path is None else path))
 
 
@@ -180,7 +179,7 @@ def _serialized(document: dict[str, Any], place: Path) -> bytes:
     except ValueError as error:
         problem = Problem("", "numbers that JSON has; NaN, Infinity and 1e999 are none")
         raise ConfigError(str(place), [problem]) from error
-    # Half a character has no UTF-8, but an escape.
+    # A lone surrogate has no UTF-8, but a JSON escape.
     return (_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n").encode()
 
 

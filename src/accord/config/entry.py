@@ -1,4 +1,4 @@
-"""An agent before it runs: its command, where that comes from, how long it may take, whether it must be trusted."""
+"""The entry of an agent: its command and source, its time limits, and whether its file must be trusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Origin: TypeAlias = Literal["project", "user", "simse", "catalogue", "registry",
 DEMO = "demo"
 TIMEOUT_SECONDS = 60.0
 START_SECONDS = 30.0
-# Editors' entries and registries start package runners, which fetch what they run at the first time.
+# Entries of editors and registries start package runners, which download at the first run.
 FETCHING_START_SECONDS = 120.0
 
 
@@ -59,7 +59,7 @@ class AgentEntry:
     asks_download: bool = False
     """The program is a package runner that downloads the agent and runs it: the user is asked first."""
     runs_outside: bool = False
-    """`cwd` is a folder of Accord's own, made when the agent is started: a package runner obeys files where it runs."""
+    """`cwd` is a folder of Accord, made when the agent is started: a package runner reads files of its directory."""
     shadowed: bool = False
     """Another entry of this name counts."""
 
@@ -71,13 +71,13 @@ def demo_entry() -> AgentEntry:
 
 
 def entry_of(server: Server, file: ConfigFile, *, needs_trust: bool) -> AgentEntry:
-    """The agent of one entry of a file; without a command if that is the registry's business."""
+    """The agent of one entry of a file; without a command if the registry has it."""
     of_simse = server.shape == "servers"
     folder = file.path.absolute().parent
     cwd = None if server.cwd is None else str(_absolute(server.cwd, folder))
     env = dict(server.env)
     if of_simse:
-        # simse does so: an agent that is started from inside another one would refuse to run.
+        # As simse does: some agents refuse to run inside another one.
         env.setdefault("CLAUDECODE", None)
     idle = None if server.timeout_ms is None else server.timeout_ms / 1000
     return AgentEntry(
@@ -113,7 +113,7 @@ def catalogue_entry(found: ResolvedAgent, runners: Path) -> AgentEntry:
 
 
 def registry_entry(name: str, launch: Launch, address: str, chosen: AgentEntry | None = None) -> AgentEntry:
-    """The agent that a registry describes, with what an entry of a file says beside it."""
+    """The agent of a registry, with the settings of its entry in a file."""
     if chosen is not None:
         return replace(chosen, argv=launch.argv, env={**launch.env, **chosen.env}, download=launch.download)
     return AgentEntry(
@@ -123,7 +123,7 @@ def registry_entry(name: str, launch: Launch, address: str, chosen: AgentEntry |
 
 
 def _program(command: str, folder: Path) -> str:
-    """A plain name is looked up when it is started; a path is that of a file beside the config."""
+    """The program: a plain name is looked up at the start; a path is relative to the config."""
     if command.startswith("~/"):
         return str(expand_home(command))
     separators = [os.sep, *([os.altsep] if os.altsep else [])]
@@ -137,5 +137,5 @@ def _absolute(path: str, folder: Path) -> Path:
 
 
 def is_installed(entry: AgentEntry) -> bool:
-    """Whether its program can be found now; what a package runner fetches later is not looked at."""
+    """Whether its program can be found now; a package that a runner downloads is not checked."""
     return bool(entry.argv) and shutil.which(entry.argv[0]) is not None

@@ -1,13 +1,13 @@
-"""The exceptions of this package: which file, which key, what was expected; which name, and which names are similar.
+"""The exceptions of this package, with the file, the key and the expected value, or the name and similar names.
 
 AccordError
-├── ConfigError       a file that cannot be used as it stands: all its problems, the first one as attributes
+├── ConfigError       a file that cannot be used: all its problems, the first one as attributes
 ├── UnknownAgent      no such name: suggestions for it
 ├── NotInstalled      an agent of the catalogue whose program is not on this machine: how to install it
 ├── UntrustedFile     a project's file that is not trusted yet names the command
 ├── RegistryError     a registry that cannot be read, or an agent of it that cannot run here
 ├── DownloadError     an address that cannot be fetched within the limits
-└── FleetFailed       of several agents none came up
+└── FleetFailed       none of several agents started
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong in a file: the path of keys (empty: the file itself), and what was expected there."""
+    """One problem in a file: the path of keys (empty: the file itself), and the expected value."""
 
     key: str
     expected: str
@@ -69,7 +69,7 @@ class UnknownAgent(AccordError):
 
 
 class NotInstalled(AccordError):
-    """An agent that the catalogue knows and that cannot be started here; the message says what to type."""
+    """An agent of the catalogue that cannot be started here; the message says what to type."""
 
     def __init__(self, name: str, advice: str) -> None:
         super().__init__(advice)
@@ -86,7 +86,7 @@ class UntrustedFile(AccordError):
 
 
 def shown(argv: Sequence[str]) -> str:
-    """A command for people, with nothing in it that a terminal would obey."""
+    """A command for people, without control characters."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shlex.join(argv))
 
 
@@ -109,7 +109,7 @@ class DownloadError(AccordError):
 
 
 class FleetFailed(AccordError):
-    """None of the agents came up; `failures` says why, by name."""
+    """None of the agents started; `failures` says why, by name."""
 
     def __init__(self, failures: Mapping[str, Exception]) -> None:
         reasons = "; ".join(f"{name}: {error}" for name, error in failures.items())

@@ -1,4 +1,4 @@
-"""Reads values of a JSON file key by key, and reports which key holds a wrong value.
+"""The reader of JSON config values, key by key, with reports of the keys that hold wrong values.
 
 A wrong value is a problem and the reading goes on, so that a user sees all problems at once. A key that was not read
 for is a warning. Values are never quoted in either: they may be secrets.
@@ -41,26 +41,26 @@ class Notes:
         self.warnings: list[str] = []
 
     def problem(self, key: str, expected: str, found: Any = ...) -> None:
-        """Something is wrong at a key; of the wrong value only the kind is reported."""
+        """Report a wrong value at a key; only its kind is reported."""
         kind = "" if found is ... else _KINDS.get(type(found), "")
-        # "a text that is not empty, not a text" would not help.
+        # "expected a text that is not empty, got a text" would not help.
         is_repeated = not kind or expected.startswith(_KIND_PREFIXES.get(kind, kind))
         self.problems.append(Problem(key, expected if is_repeated else f"{expected}, not {kind}"))
 
     def warn(self, key: str, sentence: str) -> None:
-        """Something at a key is odd and does no harm."""
+        """Report a harmless oddity at a key."""
         self.warnings.append(f"{key}: {sentence}" if key else sentence)
 
 
 def join_key(parent: str, name: str) -> str:
-    """The path of a key below another; what is no plain word is quoted, so that it can neither hide nor pretend."""
+    """The path of a key below another; a key that is no plain word is quoted, so that it cannot imitate a path."""
     if not _PLAIN.fullmatch(name):
         return f"{parent}[{json.dumps(name)}]"
     return f"{parent}.{name}" if parent else name
 
 
 class Table:
-    """One JSON object. Each question names a key; `finish` reports the keys that were not read."""
+    """One JSON object, read key by key; `finish` reports the keys that were not read."""
 
     def __init__(self, values: Mapping[str, Any], key: str, notes: Notes) -> None:
         self._values = values
@@ -80,7 +80,7 @@ class Table:
         return type(self._values.get(name))
 
     def text(self, name: str, *, needed: bool = False) -> str | None:
-        """A text that is not empty, where it is needed or given."""
+        """A non-empty text, required or optional."""
         value = self._take(name)
         if isinstance(value, str) and value.strip() and "\0" not in value:
             return value
@@ -140,9 +140,9 @@ class Table:
         return None
 
     def version(self, newest: int) -> None:
-        """The version of the file's form, under `version`; one that is later than `newest` is a problem.
+        """The version of the format, under `version`; one that is later than `newest` is a problem.
 
-        Only a whole number is one: other programs have other things there.
+        Only a whole number counts: other programs have other values there.
         """
         value = self._take("version")
         if type(value) is int and not 1 <= value <= newest:
@@ -196,7 +196,7 @@ class Table:
         return next(self._tables([(join_key(self.key, name), value)]), None)
 
     def skip(self, *names: str) -> None:
-        """Keys of other programs that are known and mean nothing here."""
+        """Ignore known keys of other programs."""
         self._skipped.update(names)
 
     def finish(self) -> None:
@@ -232,7 +232,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
     anything.
 
     Raises:
-        ConfigError: It is there and cannot be read.
+        ConfigError: It exists and cannot be read.
     """
     try:
         if not path.is_file():
@@ -249,7 +249,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
 
 
 def parse_object(content: bytes, path: str) -> tuple[dict[str, Any], list[str]]:
-    """The JSON object that a file holds, and the keys that stand in it more than once, of which the last counts.
+    """The JSON object of a file, and its duplicate keys, of which the last counts.
 
     Raises:
         ConfigError: It holds none.
@@ -292,12 +292,12 @@ def _paths_of(values: dict[str, Any], repeated: list[tuple[dict[str, Any], list[
             left += [(join_key(key, name), each) for name, each in value.items()]
         elif isinstance(value, list):
             left += [(f"{key}[{place}]", each) for place, each in enumerate(value)]
-    # One that stood in a value which a later one of the same key replaced is in no path; its key is.
+    # A duplicate inside a value that a later key replaced has no path; that key has.
     return sorted(paths)
 
 
 def open_table(content: bytes, path: str, notes: Notes) -> Table:
-    """The object that a file holds, to be asked key by key.
+    """The object of a file, as a `Table`.
 
     Raises:
         ConfigError: It holds none.

@@ -1,6 +1,6 @@
 """Several agents at once: started together, each with its health; a failing one leaves the others alone.
 
-`Backoff` and `CircuitBreaker` say when an agent that fails is tried again, and when it is not; they read no clock.
+`Backoff` and `CircuitBreaker` decide when an agent that fails is tried again; they read no clock themselves.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CircuitState: TypeAlias = Literal["closed", "open", "half-open"]
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How often something is tried, and how long to wait in between, in seconds.
+    """The number of tries, and the waits in between, in seconds.
 
     Each wait is `factor` times the one before, at most `cap_seconds`, and off by up to `jitter` of itself either way,
-    so that many who failed together do not come back together.
+    so that many clients that failed together do not retry together.
     """
 
     tries: int = 3
@@ -66,7 +66,7 @@ class Health:
         return "degraded" if self.failures >= self._degraded_at else "healthy"
 
     def succeeded(self) -> None:
-        """A call went well: all is forgiven."""
+        """A call succeeded: the failures are forgotten."""
         self.failures, self.last_error = 0, None
 
     def failed(self, error: Exception) -> None:
@@ -75,11 +75,11 @@ class Health:
 
 
 class CircuitBreaker:
-    """Leaves an agent alone that keeps failing, and after a while lets one call at a time find out about it.
+    """Blocks calls to an agent that keeps failing, and after a while lets one call at a time test it.
 
     Closed, it lets every call pass. After `opens_after` failures in a row it is open and lets none pass, for
     `rest_seconds` of `clock`. Then it is half-open: one call at a time; `closes_after` successes close it, a failure
-    opens it again. Whoever was allowed must say how it went.
+    opens it again. The caller must report the outcome of every allowed call.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class CircuitBreaker:
             self._opened_at, self._successes = self._clock(), 0
 
     def given_up(self) -> None:
-        """The call was not made after all, or cancelled: nothing is known."""
+        """The call was not made after all, or cancelled: it counts neither as success nor as failure."""
         self._is_trying = False
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the same call may go well in a moment: time ran out, or the link is gone. What was refused is refused."""
+    """Whether the same call may succeed later: a timeout, or a lost link. A refusal is final."""
     if isinstance(error, ConnectFailed):
         # No program, no right to run it: waiting does not help.
         return not isinstance(error.__cause__, FileNotFoundError | PermissionError | NotADirectoryError | ValueError)
@@ -153,13 +153,13 @@ _Result = TypeVar("_Result")
 
 
 class Member:
-    """One agent of a fleet: `agent` while it is up, and how it has been doing."""
+    """One agent of a fleet: `agent` while it is up, and its health."""
 
     def __init__(self, entry: AgentEntry, breaker: CircuitBreaker) -> None:
         self.entry = entry
         self.agent: ConnectedAgent | None = None
         self.error: Exception | None = None
-        """Why it is not up."""
+        """The reason why it is not up."""
         self.health = Health()
         self.breaker = breaker
         self.starting = asyncio.Lock()
@@ -168,9 +168,9 @@ class Member:
 class Fleet:
     """Agents from a config: `async with Fleet(entries) as fleet: await fleet.agent().new_session()`.
 
-    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `on_question`
+    Opening starts all of them at once and fails only if none starts; the failed ones are in `failures`. `on_question`
     answers where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
-    session, once, and never through a fleet; what may be asked twice without harm goes through `call`.
+    session, once, and never through a fleet; idempotent requests go through `call`.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Fleet:
 
     @property
     def failures(self) -> dict[str, Exception]:
-        """Those that are not up, and why."""
+        """The agents that are not up, with the reasons."""
         return {name: member.error for name, member in self.members.items() if member.error is not None}
 
     @property
@@ -235,8 +235,7 @@ class Fleet:
         """An agent that is up: one by its name, or the default one.
 
         Raises:
-            UnknownAgent: There is none of that name.
-            AccordError: It is not up: why it failed.
+            UnknownAgent: There is none of that name. AccordError: It is not up; this is the exception of its failure.
         """
         member = self._member(name)
         if member.agent is None:
@@ -247,7 +246,7 @@ class Fleet:
         """End an agent and start it anew. Sessions of the old one are gone with it: load them again.
 
         Raises:
-            AccordError: It does not come up.
+            AccordError: It does not start.
         """
         member = self._member(name)
         async with member.starting:
@@ -260,16 +259,15 @@ class Fleet:
     async def call(
         self, action: Callable[[ConnectedAgent], Awaitable[_Result]], name: str | None = None, *, safe: bool = False
     ) -> _Result:
-        """Have an agent do something, within the time that its entry gives it for an answer.
+        """Call a function with an agent, within the timeout of its entry.
 
-        With `safe` it is tried again where the failure may pass: say so only of what does no harm when it is done
-        twice, listing sessions for example, and never of a prompt. A lost agent is started again for that. An agent
-        that keeps failing is left alone for a while.
+        With `safe` it is tried again where the failure may be temporary: only for calls that do no harm when done
+        twice, listing sessions for example, and never for a prompt. A lost agent is started again for that. An agent
+        that keeps failing is not called for a while.
 
         Raises:
-            ConnectionLost: It is left alone.
-            CallTimeout: It did not answer in time.
-            AccordError: How the last try failed.
+            ConnectionLost: Its circuit breaker is open. CallTimeout: It did not answer in time. AccordError: The last
+            try failed.
         """
         member = self._member(name)
         waits: Iterator[float] = self._backoff.waits() if safe else iter(())
@@ -296,7 +294,7 @@ class Fleet:
                 breaker.failed()
                 member.health.failed(error)
             else:
-                # An answer that says no is an answer: the agent is well.
+                # An error response is a response: the agent is healthy.
                 breaker.succeeded()
                 member.health.succeeded()
             raise
@@ -314,7 +312,7 @@ class Fleet:
                 return
             member.agent = None
             if agent is not None:
-                # It is lost, but it has sessions, and they may bring it back when they are prompted.
+                # It is lost, but its sessions may restart it when they are prompted.
                 self._former.append(agent)
             member.error = await self._open(member)
 
@@ -322,7 +320,7 @@ class Fleet:
         async with member.starting:
             member.error = await self._open(member)
             for wait in self._backoff.waits():
-                # Who needed too long would only need it again, and all others wait for that.
+                # A start that timed out would time out again, and the other agents would wait for it.
                 if member.error is None or not is_passing(member.error) or isinstance(member.error, DeadlineExceeded):
                     break
                 await self._pause(wait)

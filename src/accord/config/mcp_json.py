@@ -1,4 +1,4 @@
-"""Files that list MCP servers: simse's `mcp.json`, and the `mcpServers` that most programs have."""
+"""The reader of MCP server lists: simse's `mcp.json`, and the `mcpServers` of most other programs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TYPES: dict[str, Literal["stdio", "http", "sse"]] = {
     "streamable_http": "http",
     "sse": "sse",
 }
-# What other programs note about a server and a session has no place for.
+# Keys of other programs that a session has no field for.
 _OF_OTHERS = ("description", "timeout", "trust", "autoApprove", "alwaysAllow", "includeTools", "excludeTools", "oauth")
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A server that is not given to agents: it is switched off, or variables that it needs are unset."""
+    """A server that is not passed to agents: it is switched off, or required variables are unset."""
 
     name: str
     unset: tuple[str, ...] = ()
@@ -50,16 +50,16 @@ class McpFile:
 
 
 def user_mcp_files(paths: ConfigPaths | None = None) -> list[Path]:
-    """The user's own lists that are there: Accord's, then simse's."""
+    """The user's existing lists: Accord's, then simse's."""
     here = paths or ConfigPaths.here()
     return [path for path in (here.config / "mcp.json", here.simse / "mcp.json") if path.is_file()]
 
 
 def load_mcp(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None) -> McpFile:
-    """The servers of a file. `environment` is where required variables are looked for: that of this process.
+    """The servers of a file. `environment` has the required variables: by default that of this process.
 
     Raises:
-        ConfigError: There is no such file, or something in it is wrong; names all of it.
+        ConfigError: There is no such file, or it has problems; names all of them.
     """
     place = Path(path)
     content = read_bytes(place)
@@ -128,7 +128,7 @@ class _Reading:
         return McpServer(name, kind, self._program(command or ""), list(args), list(given.items()))
 
     def _program(self, command: str) -> str:
-        """The program's whole path, which is what the protocol asks for; a name that is not found stays a name."""
+        """The program's absolute path, which the protocol requires; a name that is not found stays a name."""
         if "/" in command or os.sep in command:
             return os.path.normpath(self._folder / expand_home(command))
         return shutil.which(command, path=self._environment.get("PATH")) or command

@@ -15,7 +15,7 @@ __all__ = ["ConfigPaths", "Folders", "expand_home", "folders"]
 
 @dataclass(frozen=True, slots=True)
 class ConfigPaths:
-    """One user's folders; `config`, `state` and `cache` are Accord's own, `simse` is where simse has its files."""
+    """One user's folders; `config`, `state` and `cache` are Accord's, `simse` is simse's."""
 
     config: Path
     state: Path
@@ -46,7 +46,7 @@ class ConfigPaths:
 
     @property
     def trust_file(self) -> Path:
-        """Which files of projects are trusted."""
+        """The list of trusted project files."""
         return self.state / "trusted.jsonl"
 
     @property
@@ -56,6 +56,6 @@ class ConfigPaths:
 
 
 def expand_home(path: str) -> Path:
-    """A path of which `~` at the beginning is a home directory; one of an unknown user stays as it is."""
+    """A path with `~` at the beginning expanded; that of an unknown user stays unchanged."""
     # Not pathlib: it raises where there is no such user.
     return Path(os.path.expanduser(path))  # noqa: PTH111

@@ -35,7 +35,7 @@ _RULES: dict[PermissionPolicy | None, tuple[Rule, ...]] = {
 
 
 def rules_for(policy: PermissionPolicy | None) -> tuple[Rule, ...]:
-    """The rules of a policy, for where no other rule matches; none for `prompt`, which asks."""
+    """The rules of a policy, which apply where no other rule matches; none for `prompt`, which asks."""
     return _RULES.get(policy, ())
 
 
@@ -44,15 +44,15 @@ def permission_for(
 ) -> Policy:
     """The policy for `accord.connect(permission=...)`; `options` are further ones of `Policy`.
 
-    `auto-approve` allows everything, with an option that holds on where the agent offers one; `deny` denies it.
-    `prompt`, which is meant where no policy is named, asks `on_question`; where that is None the answer is no.
+    `auto-approve` allows everything, with a lasting option where the agent offers one; `deny` denies it. `prompt`, the
+    default, asks `on_question`; where that is None the answer is no.
     """
     callback = None if on_question is None else _RejectUnanswered(on_question)
     return Policy(rules_for(policy), on_question=callback, prefer_lasting=policy == "auto-approve", **options)
 
 
 class _RejectUnanswered:
-    """A callback of which no answer is a rejection, as far as the agent offers one."""
+    """A callback that turns a missing answer into a rejection, where the agent offers one."""
 
     def __init__(self, on_question: PermissionCallback) -> None:
         self._callback = on_question
@@ -76,14 +76,14 @@ def agent_identity(argv: Sequence[str], environment: Mapping[str, str | None] | 
 
 
 class AnswerFiles:
-    """Keeps answers in a folder, for one agent. What cannot be written holds as long as the process."""
+    """Keeps answers in a folder, for one agent. An answer that cannot be written lasts as long as the process."""
 
     def __init__(self, folder: Path, agent: Sequence[str]) -> None:
         self._folder = folder
         self._agent = tuple(agent)
 
     def load(self, session: Session) -> list[RememberedAnswer]:
-        """The answers that hold in a session; none where its document cannot be used."""
+        """The answers of a session; none where its document cannot be used."""
         path = self._path(session)
         try:
             with path.open("rb") as file:
@@ -97,7 +97,7 @@ class AnswerFiles:
         return list(document.answers) if bound == self._binding(session) else []
 
     def add(self, session: Session, answer: RememberedAnswer) -> None:
-        """Keep one more answer, before those that are there."""
+        """Keep one more answer, before the existing ones."""
         path = self._path(session)
         answers = (answer, *(each for each in self.load(session) if each != answer))[:MAX_ANSWERS]
         temporary = path.with_name(f".{secrets.token_hex(8)}.new")

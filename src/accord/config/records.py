@@ -1,7 +1,7 @@
-"""The client's records of sessions, with agent and directory: what `-c`, `-s NAME` and a list of sessions need.
+"""The client's records of sessions, with agent and directory, for `-c`, `-s NAME` and the list of sessions.
 
-The conversations themselves are the agents' business. One small SQLite file; every change is one transaction, so that a
-crash loses nothing that was noted, and two processes can write at once. It blocks, and belongs to one thread.
+The agents keep the conversations themselves. One small SQLite file; every change is one transaction, so that a crash
+loses nothing that was noted, and two processes can write at once. It blocks, and belongs to one thread.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ _SCHEMA = (
     "CREATE INDEX records_by_name ON records (agent, cwd, name)",
     "CREATE INDEX records_by_cwd ON records (cwd, updated_at)",
 )
-# What makes a file of one version a file of the next.
+# The migrations from each version to the next.
 _UPGRADES = {
     1: ("ALTER TABLE records ADD COLUMN key",),
     2: (
         "ALTER TABLE records ADD COLUMN prompt",
-        # What was noted before may have been prompted.
+        # Sessions recorded before may have been prompted.
         "ALTER TABLE records ADD COLUMN prompted INTEGER NOT NULL DEFAULT 1",
         "ALTER TABLE records ADD COLUMN owner",
     ),
 }
 _COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, prompted, owner"
-# What stands for a column that a file of an older version does not have.
+# The values of columns that a file of an older version does not have.
 _MISSING = {"key": (2, "NULL"), "prompt": (3, "NULL"), "prompted": (3, "1"), "owner": (3, "NULL")}
 UNPROMPTED_SECONDS = 7 * 24 * 3600.0
-"""How long the record of a session is kept that nobody prompted."""
+"""How long the record of a session without a prompt is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSessionRecord:
-    """One session: `agent` is the name by which it was started, `name` what the user calls the session.
+    """One session: `agent` is the name by which it was started, `name` the user's name for the session.
 
     `key` is a random key of ours, made when the session was: agents choose session ids and reuse them. None for a
-    session that was noted before there were keys, or that another client made. `prompt` is the begin of the first
-    prompt, where it was noted. `prompted` is False for a session that was opened and never prompted; `is_open` says
-    whether a process has it open that has noted so.
+    session that was recorded before there were keys, or that another client made. `prompt` is the begin of the first
+    prompt, where it was recorded. `prompted` is False for a session that was opened and never prompted; `is_open` says
+    whether a process has recorded that it has it open.
     """
 
     agent: str
@@ -99,8 +99,8 @@ class Records:
     stops no other process: no file is made where there is none, and one of an older version stays as it is.
 
     Raises:
-        StoreError: The file cannot be used; says why, and what to do.
-        ConfigError: No `path` is given, and there is no home directory.
+        StoreError: The file cannot be used; the message has the reason and advice. ConfigError: No `path` is given, and
+        there is no home directory.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Records:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what this process noted as open is not open any more."""
+        """Close the file; the sessions that this process recorded as open are closed."""
         if self._owner is not None:
             self._owner.close()
             self._owner = None
@@ -149,11 +149,10 @@ class Records:
         prompt: str | None = None,
         opened: bool = False,
     ) -> None:
-        """A session was used just now. What is None stays as it was; a name moves to this session from another.
+        """Record that a session was used now. None keeps a field; a name moves to this session from another.
 
-        With `opened` it was opened and not prompted yet: as long as nobody prompts it, it is listed only while this
-        object is not closed, and its record is dropped after a week. `prompt` is the first one; a later one changes
-        nothing.
+        With `opened` it was opened and not prompted yet: without a prompt it is listed only while this object is not
+        closed, and its record is dropped after a week. `prompt` is the first one; a later one changes nothing.
 
         Give `key` for a session that was made just now: a new session of an id that was used before gets the new key.
         A record never becomes older: of two processes the later one counts.
@@ -208,11 +207,11 @@ class Records:
         return next((each for each in found if each.prompted), None) or next(iter(found), None)
 
     def named(self, name: str, cwd: str | os.PathLike[str], agent: str | None = None) -> ClientSessionRecord | None:
-        """The session that the user calls so in a directory."""
+        """The session of a name in a directory."""
         return next(iter(self._select(cwd=_place(cwd), agent=agent, name=name)), None)
 
     def find(self, session_id: str, agent: str | None = None) -> list[ClientSessionRecord]:
-        """The sessions of that id; where none has exactly that, those whose id begins so."""
+        """The sessions of that id; where none has exactly that id, those whose id begins with it."""
         exact = self._select(agent=agent, session_id=session_id)
         return exact or [each for each in self._select(agent=agent) if each.session_id.startswith(session_id)]
 
@@ -221,7 +220,7 @@ class Records:
         return self._select(cwd=None if cwd is None else _place(cwd), agent=agent)
 
     def forget(self, agent: str, session_id: str) -> bool:
-        """Drop a record; says whether there was one."""
+        """Drop a record; returns whether there was one."""
         sql = "DELETE FROM records WHERE agent = ? AND session_id = ?"
         with self._transaction():
             return self._connection.execute(sql, (_column_text(agent), _column_text(session_id))).rowcount > 0
@@ -271,11 +270,10 @@ def _open(place: Path, busy_seconds: float, opening: Callable[[Path, float], sql
 
 
 def _is_there(place: Path) -> bool:
-    """Whether there is a file; SQLite would wait for ever for what a FIFO or a device has to say.
+    """Whether the file exists; SQLite would wait for ever for data of a FIFO or a device.
 
     Raises:
-        StoreError: Something else is there.
-        OSError: It cannot be looked at.
+        StoreError: The path is no regular file. OSError: It cannot be accessed.
     """
     try:
         mode = place.stat().st_mode
@@ -340,7 +338,7 @@ def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
         make_private(place)
     connection = sqlite3.connect(place, timeout=busy_seconds, isolation_level=None)
     try:
-        # In one look: what another process writes meanwhile must not be seen by half.
+        # In one transaction: a change of another process must not be seen in part.
         connection.execute("BEGIN")
         version = _version(connection, place)
         connection.execute("COMMIT")
@@ -355,9 +353,9 @@ def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _upgrade(connection: sqlite3.Connection, place: Path) -> None:
-    """Bring the file to our version, from an empty one or an older one, in one transaction."""
+    """Migrate an empty or older file to our version, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been quicker: only now does the version hold still.
+    # Another process may have done this since: only inside the transaction is the version fixed.
     version = _version(connection, place)
     if version == 0:
         statements: Sequence[str] = (*_SCHEMA, f"PRAGMA application_id = {APPLICATION_ID}")
@@ -388,12 +386,12 @@ def _version(connection: sqlite3.Connection, place: Path) -> int:
 
 
 def _place(cwd: str | os.PathLike[str]) -> str:
-    # By whichever path it was entered, it is the same directory.
+    # The real path: a directory can be entered by several paths.
     return os.path.realpath(cwd)
 
 
 def _column_text(text: str) -> str | bytes:
-    """A text as SQLite takes it: as bytes where UTF-8 has no words for it (half an emoji, a path in other bytes)."""
+    """A text for SQLite: as bytes where UTF-8 cannot encode it (a lone surrogate, a path in other bytes)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -406,10 +404,10 @@ def _column_value(value: Any) -> Any:
 
 
 def _record(row: Sequence[Any], *, is_open: bool) -> ClientSessionRecord:
-    """One row, as it was noted.
+    """The record of a row.
 
     Raises:
-        ValueError: Somebody else wrote it.
+        ValueError: The row was not written by Accord.
     """
     agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, prompted, _ = map(_column_value, row)
     needed, optional, moments = (agent, session_id, cwd), (name, title, key, prompt), (created_at, updated_at)

@@ -47,7 +47,7 @@ _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that a runner (`npx`, `uvx`) fetches and starts; `command` where that is named otherwise."""
+    """A package that a runner (`npx`, `uvx`) fetches and starts; `command` where its program has another name."""
 
     name: str
     command: str | None = None
@@ -99,13 +99,13 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command, and what must be there for it."""
+    """A command, and the download that it needs."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     download: Download | None = None
     is_runner: bool = False
-    """The program is a package runner, which obeys files of the folder in which it is started."""
+    """The program is a package runner, which reads files of its current directory."""
 
 
 def load_registry(
@@ -115,10 +115,10 @@ def load_registry(
     fetch: Callable[..., Iterator[bytes]] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Registry:
-    """The registry of a file or an address. What was fetched counts for an hour, and for longer where fetching fails.
+    """The registry of a file or an address. A fetched copy is valid for an hour, and for longer where fetching fails.
 
     Raises:
-        RegistryError: It cannot be had, or is none.
+        RegistryError: It cannot be fetched or read, or is no registry.
     """
     if not address.startswith(("http://", "https://")):
         try:
@@ -151,7 +151,7 @@ def _fetch(address: str, *, max_bytes: int, timeout_seconds: float) -> Iterator[
 
 
 def _kept(path: Path, address: str, now: float) -> tuple[Registry | None, float]:
-    """The copy that was kept, and its age in seconds."""
+    """The cached copy, and its age in seconds."""
     try:
         content = read_bytes(path, MAX_REGISTRY_BYTES)
         if content is None:
@@ -168,7 +168,7 @@ def _keep(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
         temporary.replace(path)
     except OSError:
-        # A cache that cannot be written costs time, and nothing else.
+        # A cache that cannot be written costs only time.
         with contextlib.suppress(OSError):
             temporary.unlink()
 
@@ -255,10 +255,10 @@ def launch(
 ) -> Launch:
     """The command that starts an agent here: by a package runner that is installed, else the platform's own program.
 
-    Nothing is fetched; a program that is not there yet has a `download`.
+    Nothing is fetched; a program that is not installed yet has a `download`.
 
     Raises:
-        RegistryError: There is no way that works here; says what is missing.
+        RegistryError: No distribution works here; the message names what is missing.
     """
     for runner, package in agent.packages.items():
         if which(runner) is not None:
@@ -275,7 +275,7 @@ def launch(
 
 
 def _npx(package: Package) -> tuple[str, ...]:
-    # Nobody is there to answer npx's question whether it may install the package.
+    # npx would ask whether it may install the package, and no user could answer.
     if package.command is None:
         return "npx", "--yes", package.name
     return "npx", "--yes", "--package", package.name, package.command

@@ -1,7 +1,7 @@
 """The files of projects that the user has trusted: a cloned repository must not be able to start programs.
 
-A file is trusted where it stands and as it is: the same text in another folder may mean other programs, and a changed
-one does. The notes are lines that are only ever appended, so that two processes can write at once and a crash costs at
+A file is trusted by its path and its content: the same text in another folder may mean other programs, and a changed
+one does. The trust file is append-only, a line per entry, so that two processes can write at once and a crash costs at
 most its own line.
 """
 
@@ -20,28 +20,28 @@ from accord.stores.folder import make_private
 
 __all__ = ["Trust", "digest_of"]
 
-# Notes without a version were written before there was one, and mean the same.
+# Entries without a version are of the first version, and mean the same.
 NOTE_VERSION = 1
 MAX_NOTES_BYTES = 16 * 1024 * 1024
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """The digest of a file's content, as `Trust` remembers it."""
+    """The digest of a file's content, as `Trust` keeps it."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 class Trust:
-    """The user's notes; `path` is the file that keeps them, in the platform's state folder unless it is given."""
+    """The user's trusted files; `path` is the file that keeps them, by default in the platform's state folder."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._path = ConfigPaths.here().trust_file if path is None else Path(path)
 
     def is_trusted(self, path: str | os.PathLike[str], sha256: str) -> bool:
-        """Whether this file was trusted with this content. A line that is no note of ours trusts nothing.
+        """Whether this file was trusted with this content. A malformed line trusts nothing.
 
         Raises:
-            ConfigError: The notes cannot be read, or a later version of Accord has written some of them: what it took
-                back we could take for trusted.
+            ConfigError: The trust file cannot be read, or a later version of Accord has written to it: an entry that it
+                revoked could count as trusted here.
         """
         place, trusted = _place(path), False
         content = read_bytes(self._path, MAX_NOTES_BYTES) or b""
@@ -57,10 +57,10 @@ class Trust:
         return trusted
 
     def trust(self, path: str | os.PathLike[str], sha256: str) -> None:
-        """Trust the file with this content from now on. Give the digest of what the user was shown.
+        """Trust the file with this content from now on. Pass the digest of the content that the user was shown.
 
         Raises:
-            ConfigError: It cannot be noted.
+            ConfigError: The trust file cannot be written.
         """
         self._note(path, sha256, trusted=True)
 
@@ -72,8 +72,8 @@ class Trust:
         line = json.dumps(note)
         try:
             make_private(self._path)
-            # One write, at the end, wherever that is by then. The line before may be torn: begin a new one.
-            # A FIFO without a reader is refused, not waited for.
+            # One append. The line before may be incomplete after a crash: begin a new one. A FIFO without a reader is
+            # refused, not waited for.
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
             try:
                 os.write(descriptor, f"\n{line}\n".encode())
@@ -85,7 +85,7 @@ class Trust:
 
 
 def _place(path: str | os.PathLike[str]) -> str:
-    # Not through a link at the end: what the file names is found beside the link, not beside its target.
+    # Without following a link at the end: relative paths in the file are resolved beside the link, not its target.
     place = Path(path).absolute()
     return str(Path(os.path.realpath(place.parent), place.name))
 

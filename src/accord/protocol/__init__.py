@@ -1,1 +1,1 @@
-"""The shape of every message, by edition; when one may be sent is not known here."""
+"""The types of every message, by edition; the rules for when one may be sent are in `accord.session`."""

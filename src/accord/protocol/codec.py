@@ -1,4 +1,4 @@
-"""Typed values to JSON texts and back: fast for valid messages, tolerant for others.
+"""The codec of typed values and JSON texts: fast for valid messages, tolerant for others.
 
 Decoding tries msgspec first. Only when that fails does the slow path (`json` and `salvage`) decide whether the value is
 tolerable. Encoding is atomic: it gives a whole text or a `LocalProtocolError`, and values that JSON cannot represent
@@ -42,7 +42,7 @@ def _write_unknown(value: Any) -> Any:
 
 
 def _read_untagged(kind: UntaggedUnion, value: Any) -> Any:
-    # No other classes stand in annotations.
+    # Annotations contain no other classes.
     chosen = kind.choose(value)
     if chosen is None or chosen is Unknown:
         message = "not a shape that the fast decode knows"
@@ -79,7 +79,7 @@ def encode(value: Any) -> bytes:
 
 
 def encode_json(value: Any) -> bytes:
-    """The JSON text of a value that never goes over the wire, such as an author's state; half a character is escaped.
+    """The JSON text of a value that never goes over the wire, such as an author's state; lone surrogates are escaped.
 
     Raises:
         TypeError, ValueError, OverflowError, RecursionError: It is no JSON value.
@@ -103,7 +103,7 @@ def decode_json(text: bytes) -> Any:
 
 
 def encode_into(value: Any, text: bytearray) -> None:
-    """Append the JSON text of a value; on failure `text` is as it was.
+    """Append the JSON text of a value; on failure `text` is unchanged.
 
     Raises:
         LocalProtocolError: JSON cannot represent it.
@@ -111,8 +111,8 @@ def encode_into(value: Any, text: bytearray) -> None:
     start = len(text)
     try:
         _append(value, text, -1)
-        # msgspec writes NaN and the infinities as null without a word. Looking for that word in a large text costs more
-        # than looking at the few values it is mostly made of.
+        # msgspec silently writes NaN and the infinities as null. Searching for `null` in a large text costs more than
+        # checking the few values that it mostly consists of.
         suspect = len(text) - start > SMALL_BYTES or text.rfind(b"null", start) >= 0
         holds_no_number = suspect and _holds_no_number(value)
     except UnicodeEncodeError:
@@ -129,7 +129,7 @@ def encode_into(value: Any, text: bytearray) -> None:
 
 
 def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
-    """The JSON text of a value between two others. It can grow on: a copy of a large text costs more than encoding it.
+    """The JSON text of a value between two others, as a bytearray: a copy of a large text costs more than encoding it.
 
     Raises:
         LocalProtocolError: JSON cannot represent it.
@@ -141,12 +141,12 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
 
 
 def encode_small(head: bytes, values: Sequence[Any], tail: bytes) -> list[bytes] | None:
-    """`encode_between` for several small values; None if one of them needs the closer look of that."""
+    """`encode_between` for several small values; None if one of them needs its closer check."""
     try:
         texts = [encode_unchecked(value) for value in values]
     except UNWRITABLE:
         return None
-    # One search in all of them is half as long as a search in each; `rpartition` is the fastest way to look for a word.
+    # One search in all of them takes half the time of a search in each; `rpartition` is the fastest search.
     together = b"".join(texts)
     if len(together) > SMALL_BYTES or together.rpartition(b"null")[1]:
         return None

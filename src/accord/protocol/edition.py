@@ -1,7 +1,7 @@
-"""The three editions as objects: version, rules, and a method table that is imported at its first use.
+"""The editions as objects: version, rules, and a method table that is imported at its first use.
 
 `V1`, `V2` and `V2_JUNE` are the editions; `edition.draft` is the same one with its unstable extras. Nothing above
-`session` compares editions: it asks the table or the rules.
+`session` compares editions: the table and the rules have the differences.
 """
 
 from __future__ import annotations

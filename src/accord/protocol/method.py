@@ -1,8 +1,8 @@
 """One row of an edition's method table: a name, the serving side, and the types of params and result.
 
 Rows are also the handles of typed calls: `await connection.call(v1.SESSION_NEW, v1.NewSessionRequest(...))` gives a
-`NewSessionResponse`. The capability that a method needs is in the dialect (`Binding.needs`). This module knows no
-edition.
+`NewSessionResponse`. The capability that a method needs is in the dialect (`Binding.needs`). This module is independent
+of any edition.
 """
 
 from __future__ import annotations

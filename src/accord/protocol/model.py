@@ -1,7 +1,7 @@
-"""The vocabulary in which every edition's types are written: presence, leniency, open unions, bounds.
+"""The building blocks of every edition's types: presence, leniency, open unions, bounds.
 
 A field has three states: absent (`UNSET`), `null` (`None`) and a value. `Maybe[T]` has all three, `Omittable[T]` may
-only be absent. Both are falsy when there is nothing, so `if update.title:` reads as it should.
+only be absent. Both absent and null are falsy, so `if update.title:` works as expected.
 
 Leniency marks come from the schemas and are obeyed by `salvage` when the fast decode refused a message:
 `Lenient` (a bad value counts as absent), `Sieved` (bad items of a list are dropped), `NullIsEmpty` (null is the empty
@@ -10,7 +10,7 @@ list). A bad value without a mark is an error.
 Enums and unions are read open: `Open[A | B]` may also hold an `Unknown` with the raw payload, which is sent on
 unchanged. `Closed` marks the enums to which an edition allows no further values; only strict connections refuse those.
 
-Nothing here knows a method or an edition.
+Methods and editions are not known here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Mark(enum.Enum):
 
 
 class Unknown:
-    """A variant that this edition does not name, kept as it came.
+    """A variant that this edition does not define, kept unchanged.
 
     `tag` is the value of the tag field. `payload` is the whole object, the tag field included; it is sent on
     unchanged.
@@ -108,7 +108,7 @@ Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
 UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 UInt64: TypeAlias = Annotated[int, Meta(ge=0)]
-"""Not bounded above: a count beyond 64 bits is a broken peer, and Python reads it anyway."""
+"""A count. Not bounded above: one beyond 64 bits comes from a broken peer, and Python reads it anyway."""
 LineNumber: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 Extent: TypeAlias = Annotated[int, Meta(ge=1, le=2**16 - 1)]
 Unit: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
@@ -123,14 +123,14 @@ def wire_name(name: str) -> str:
 
 
 class Wire(msgspec.Struct, rename=wire_name, omit_defaults=True, repr_omit_defaults=True, gc=False):
-    """Whatever has a shape on the wire.
+    """The base of every type on the wire.
 
     Not tracked by the garbage collector: a value that is made to contain itself is never freed.
     """
 
 
 class _AnyInstance(type):
-    """Lets the decoder accept the type that an `Untagged` chose, which is never an instance of the chooser itself."""
+    """A metaclass: the decoder accepts the type that an `Untagged` chose, which is never an instance of `Untagged`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return True
@@ -139,7 +139,7 @@ class _AnyInstance(type):
 class Untagged(metaclass=_AnyInstance):
     """A union whose members the wire does not (or not always) tag; `choose` selects one by the keys of the object.
 
-    Used as a type in annotations only. The decoder hands it the plain object.
+    Used as a type in annotations only. The decoder passes it the plain object.
     """
 
     tag_field: ClassVar[str] = ""

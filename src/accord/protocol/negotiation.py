@@ -1,4 +1,4 @@
-"""Which edition an `initialize` selects, by the shape of its params or result rather than by the version alone.
+"""Negotiation: the edition that an `initialize` selects, by the shape of its params or result, not the version alone.
 
 Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. The tests for either
 side are in tables below, tried in order. Tolerant is the default; strict refuses everything that an edition forbids.
@@ -67,7 +67,7 @@ def select_as_agent(params: Any, offered: Sequence[Edition], *, strict: bool = F
 
 
 def _next_best(asked: _Asked, offered: Sequence[Edition]) -> Selection | RequestError:
-    """The edition that the client speaks is not offered."""
+    """The selection where the edition that the client speaks is not offered."""
     fitting = [edition for edition in offered if edition.version <= asked.version]
     if fitting:
         best = max(fitting, key=lambda edition: edition.version)

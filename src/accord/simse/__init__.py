@@ -1,7 +1,7 @@
 """The dialect of simse's protocol page, in our reading of it, as a plug-in for clients and for agents.
 
 No other package imports it: a program passes `SimseDialect` to `use_dialect`, and a config entry names it.
-`docs/simse.md` has the reading, point by point.
+`docs/simse.md` explains the interpretation, point by point.
 """
 
 from accord.simse.agent_tool import run_tool, runs_tools

@@ -73,7 +73,7 @@ class ToolOrders:
         return [_answer(id_, order.result)]
 
     def take(self, fields: Json, session_id: Any) -> list[Json] | None:
-        """The answers for the agent; None if no such tool was ordered, or if the fields say nothing of it."""
+        """The answers for the agent; None if no such tool was ordered, or if the fields do not concern it."""
         call_id = fields.get("toolCallId")
         order = self._orders.get(call_id) if isinstance(call_id, str) else None
         if order is None or order.result is not None or session_id not in (None, order.session_id):
@@ -94,14 +94,14 @@ class ToolOrders:
         return answers
 
     def withdraw(self, id_: Any) -> bool:
-        """The agent does not wait any more; False if the request is none of ours."""
+        """The agent withdraws its request; False if the request is not about an order."""
         found = [call_id for call_id, order in self._orders.items() if order.waiting == id_]
         for call_id in found:
             del self._orders[call_id]
         return bool(found)
 
     def forget_unwanted(self, session_id: Any) -> None:
-        """A new prompt begins: an order that no request waits for was given up between its start and its result."""
+        """At a new prompt, drop orders without a waiting request: they were abandoned between start and result."""
         unwanted = [
             call_id
             for call_id, order in self._orders.items()
@@ -118,7 +118,7 @@ class OwnCalls:
         self._calls: dict[tuple[str, str], Json] = {}
         """The last fields of each call that was announced and has not ended."""
         self._stand_ins: set[tuple[str, str]] = set()
-        """Calls that v1 makes up for a question about no call: the page asks without one."""
+        """Calls that v1 creates for a question without a call: the page's questions need none."""
 
     def client_update(self, session_id: str, update: Json) -> Json | None:
         """The update of the page for one of v1; None where there is nothing to send."""
@@ -161,7 +161,7 @@ def _texts(call: Json) -> str:
 
 
 def _result_in(fields: Json) -> Json | None:
-    """How a tool ended, if it did; the page has no status for a failure, but an error beside `completed`."""
+    """The result of a tool, if it has ended; the page has no status for a failure, but an error beside `completed`."""
     error, status = fields.get("error"), fields.get("status")
     if error not in (None, "") or status in _BAD_ENDS:
         return {"error": str(error or FAILED)}
@@ -194,7 +194,7 @@ async def run_tool(
 
     It is a tool call of the turn like any other: `pending` until the client says that it runs, then `in_progress`, then
     `completed` or `failed`. The client has `timeout_seconds` for each of the two steps. Where the turn is cancelled the
-    call ends as cancelled; the page has no word that would stop the client's work.
+    call ends as cancelled; the page has no message that stops the client's work.
 
     Raises:
         ToolFailed: The tool failed; the text is the client's. Or the client took too long.
@@ -215,7 +215,7 @@ async def run_tool(
             raise ToolFailed(result["error"])
         await call.complete(output=result["output"])
         return result["output"]
-    # The context keeps what was raised inside, so that it does not end a turn by itself.
+    # The context catches the exception, so that it does not end the turn by itself.
     raise call.error or ToolFailed("the tool call was cancelled")
 
 

@@ -1,8 +1,8 @@
 """The translation between an agent that speaks v1 and a client that was written after simse's page.
 
-A connection is one of the page as soon as its client says something that only the page allows: `session/new` without
+A connection is one of the page as soon as its client sends a message that only the page allows: `session/new` without
 an `initialize` before it or without `mcpServers`, or a prompt that is a string. Before that, and for every other
-client, messages pass unchanged. What the page leaves open is read as `docs/simse.md` says.
+client, messages pass unchanged. `docs/simse.md` explains how open points of the page are interpreted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class AgentTranslator:
         return Translation([], [{**message, "params": {**params, "prompt": [{"type": "text", "text": prompt}]}}])
 
     def _client_report(self, message: Json, params: Json) -> Translation:
-        """The answer to a permission, or the state of a tool: nothing of it is for the agent as it stands."""
+        """Translate the answer to a permission, or the state of a tool; neither is passed to the agent unchanged."""
         session, found = params.get("sessionId"), update_of(params)
         fields = params if found is None else found[1]
         if "requestId" in fields:
@@ -131,7 +131,7 @@ class AgentTranslator:
         return Translation([], self._orders.await_result(message["id"], params["toolCallId"]))
 
     def _update(self, _message: Json, params: Any) -> Translation:
-        """The page names three kinds of updates; a client of it gets no others."""
+        """The update for a client of the page, which defines three kinds and gets no others."""
         session_id, update = params["sessionId"], params["update"]
         tag = update.get("sessionUpdate")
         client_update = update if tag == "agent_message_chunk" else None
@@ -168,7 +168,7 @@ def _is_of_the_page(message: Json, *, introduced: bool) -> bool:
 
 
 def _introduction() -> Json:
-    """The `initialize` of a client that does not know it: one that can do nothing beyond the page."""
+    """The `initialize` on behalf of a client that does not send one, without capabilities beyond the page."""
     params = {"protocolVersion": 1, "clientCapabilities": {}}
     return {"jsonrpc": "2.0", "id": INTRODUCTION_ID, "method": "initialize", "params": params}
 

@@ -21,7 +21,7 @@ TOOL_METHOD = "_simse/tool"
 
 
 def is_order(fields: Json) -> bool:
-    """Whether a tool call is to be run here; one that names no tool, or runs already, is only shown."""
+    """Whether the client has to run a tool call; one that names no tool, or runs already, is only shown."""
     names = all(isinstance(fields.get(name), str) for name in ("toolName", "toolCallId"))
     return names and fields.get("status") in (None, "pending")
 
@@ -46,20 +46,20 @@ class Order:
         return {"jsonrpc": "2.0", "id": id_, "method": TOOL_METHOD, "params": params}
 
     def started(self) -> Json:
-        """For the agent: it runs."""
+        """The report for the agent that the tool runs."""
         return self._page({"status": "in_progress"})
 
     def completed(self, output: Any) -> tuple[Json, Json]:
-        """How it ended, for the agent and for the client."""
+        """The reports of its result, for the agent and for the client."""
         fields: Json = {"status": "completed", "rawOutput": output}
         if isinstance(output, str):
             fields["content"] = shown(output)
         return self._page({"status": "completed", "output": output}), self._v1_update(fields)
 
     def failed(self, error: str) -> tuple[Json, Json]:
-        """That it failed, for the agent and for the client.
+        """The reports of its failure, for the agent and for the client.
 
-        The page knows no status but `completed` for what is over: there, the error makes the difference.
+        The page has `completed` as the only final status: there, the error makes the difference.
         """
         return (
             self._page({"status": "completed", "error": error}),
@@ -86,7 +86,7 @@ class Order:
 
 
 Tool: TypeAlias = Callable[[dict[str, Any]], Any]
-"""Gets the input; gives the output, which JSON must be able to say, or something to wait for that gives it."""
+"""Gets the input; returns the output, which must be a JSON value, or an awaitable of it."""
 
 
 class ToolRunner:
@@ -104,7 +104,7 @@ class ToolRunner:
         """The output of a tool.
 
         Raises:
-            RequestError: As the tool raised it: the backend gets its message. It gets no other exception's.
+            RequestError: Raised by the tool: the backend gets its message. The text of other exceptions is not sent.
         """
         tool = self._tools[params["toolName"]]
         try:
@@ -122,7 +122,7 @@ async def _called(tool: Tool, given: dict[str, Any]) -> Any:
 
 
 async def _in_thread(tool: Tool, given: dict[str, Any]) -> Any:
-    """Let a plain function run beside the loop, in no pool's thread: one that hangs must not keep us from ending."""
+    """Run a plain function in a daemon thread, not in a pool: one that hangs must not keep the program from ending."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
     context = copy_context()
@@ -146,5 +146,5 @@ async def _in_thread(tool: Tool, given: dict[str, Any]) -> Any:
 def _harmless(error: BaseException) -> Exception:
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    # What ends a program, or a generator, must not do that to the loop.
+    # SystemExit and the like must not end the loop.
     return RuntimeError(f"the tool raised {type(error).__name__}")

@@ -30,7 +30,7 @@ Id: TypeAlias = int | str
 
 METHOD_NOT_FOUND = -32601
 UNKNOWN_AGENT: Json = {"protocolVersion": 1, "agentCapabilities": {}}
-"""What an agent is taken for that does not know `initialize`, as the page does not."""
+"""The assumed `initialize` result of an agent that does not answer it, because the page does not define it."""
 
 
 class _Call(NamedTuple):
@@ -47,13 +47,13 @@ class ClientTranslator:
         self._tools = frozenset(tools)
         self._calls: dict[Id, _Call] = {}
         self._pending: dict[str, PagePermissionRequest | Order] = {}
-        """What the client was asked and has not answered, by the ids that were made here."""
+        """Open requests to the client, by the ids that were made here."""
         self._withdrawn: set[str] = set()
-        """Such ids whose answers are not needed any more."""
+        """Ids of requests whose answers are not needed any more."""
         self._always: dict[str, dict[str, str]] = {}
-        """By session and action: the answer that holds for the rest of the session."""
+        """By session and action: the answer for the rest of the session."""
         self._cancelled: set[str] = set()
-        """The sessions whose work the client wants to be stopped."""
+        """The sessions whose work the client cancelled."""
         self._made = 0
 
     # --- from the client
@@ -93,7 +93,7 @@ class ClientTranslator:
         return Translation([pending.answer(response)], [pending.end(response)])
 
     def _withdraw(self, session_id: str, reason: str) -> tuple[list[Json], list[Json]]:
-        """End what the client was asked for a session: the answers for the agent, and the updates for the client."""
+        """End the open requests of a session: the answers for the agent, and the updates for the client."""
         to_agent: list[Json] = []
         withdrawn: list[Json] = []
         for id_, pending in [each for each in self._pending.items() if each[1].session_id == session_id]:
@@ -147,7 +147,7 @@ class ClientTranslator:
 
     def _order(self, order: Order, updates: list[Json]) -> Translation:
         if self._runs(order):
-            # To begin again could do twice what must be done once.
+            # Starting again could run a prompt twice.
             return Translation([], [])
         reason = self._reason_against(order)
         if reason is not None:
@@ -189,7 +189,7 @@ class ClientTranslator:
         else:
             opened = _session(message.get("result")) if call.method == "session/new" else None
             closed = session if call.method in ("session/close", "session/delete") else None
-            # What held for a session of this name held for another one.
+            # Answers for an earlier session of this id do not apply to the new one.
             self._always.pop(opened or closed or "", None)
             yield message
 
@@ -203,7 +203,7 @@ class ClientTranslator:
         reason = "cancelled" if session_id in self._cancelled else "end_turn"
         return {"jsonrpc": "2.0", "id": message["id"], "result": {**fields, "stopReason": reason}}
 
-    # --- what does not come
+    # --- missing answers
 
     @property
     def awaits_initialize(self) -> bool:
@@ -211,7 +211,7 @@ class ClientTranslator:
         return any(call.method == "initialize" for call in self._calls.values())
 
     def take_silence(self) -> Translation:
-        """The agent did not answer `initialize` in time: it is taken for one that does not know it."""
+        """Continue without an answer to `initialize`: the agent is assumed not to support it."""
         unanswered = [id_ for id_, call in self._calls.items() if call.method == "initialize"]
         for id_ in unanswered:
             del self._calls[id_]
@@ -221,7 +221,7 @@ class ClientTranslator:
         return _Call(method, session_id) in self._calls.values()
 
     def _is_replayed(self, session_id: str) -> bool:
-        """Whether a session is replayed now: its messages are not to be answered or done again."""
+        """Whether a session is being replayed: its requests and orders are not executed again."""
         return self._awaits("session/load", session_id)
 
     def _make_id(self) -> str:
@@ -242,7 +242,7 @@ def _introduced(message: Json) -> Json:
 
 
 def _refused(message: Json) -> list[Json]:
-    """Tools are ordered by tool calls, where they are looked at, and by nothing else."""
+    """Refuse a direct request to run a tool: only tool calls order tools, because those are checked."""
     if "id" not in message:
         return []
     error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": TOOL_METHOD}}
@@ -264,8 +264,8 @@ INITIALIZE_SECONDS = 30.0
 class ClientTransport(TranslatedTransport):
     """Speaks v1 to a client, over a `link` to a backend that speaks the page.
 
-    A backend that does not answer `initialize` within `initialize_seconds` is taken for one that does not know it.
-    `tools` are the names of the tools that the client runs.
+    A backend that does not answer `initialize` within `initialize_seconds` is assumed not to support it. `tools` are
+    the names of the tools that the client runs.
     """
 
     def __init__(

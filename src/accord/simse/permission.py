@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 REJECT = "reject_once"
-"""What everything is that does not approve: the page has no word for a question that was dismissed."""
+"""The response for every answer that does not approve: the page has none for a dismissed question."""
 
 NAMES = {
     "allow_once": "Allow once",
@@ -41,7 +41,7 @@ DIGEST_CHARACTERS = 12
 
 
 class PagePermissionRequest:
-    """One question: it is about an `action`, which is what "always" holds for."""
+    """One question about an `action`; "always" applies to that action."""
 
     def __init__(self, session_id: str, request_id: str | int, action: str, description: str) -> None:
         self.session_id = session_id
@@ -54,7 +54,7 @@ class PagePermissionRequest:
         return f"permission-{self.request_id}"
 
     def request(self, id_: str) -> Json:
-        """The request for the client, about a tool call that stands for the action."""
+        """The request for the client, about a tool call that represents the action."""
         call = {
             "toolCallId": self._call_id,
             "title": self._description or self.action or "Permission required",
@@ -80,7 +80,7 @@ class PagePermissionRequest:
         return {"jsonrpc": "2.0", "method": METHOD, "params": params}
 
     def end(self, response: str) -> Json:
-        """For the client: the tool call that stood for the action does not stay open."""
+        """The update for the client that ends the tool call of the action."""
         status = "completed" if response.startswith("allow") else "failed"
         update = {"sessionUpdate": "tool_call_update", "toolCallId": self._call_id, "status": status}
         return notification(self.session_id, update)
@@ -109,17 +109,17 @@ def _text(value: Any) -> str:
 def _kind(action: str) -> str:
     if _PLAIN.fullmatch(action):
         return f"_{action}"
-    # Rules are lines of words: an action that is none gets a name that no other has.
+    # Rules are lines of words: an action that is no word gets a unique name.
     digest = hashlib.sha256(action.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARACTERS]
     return f"_{_STRANGE.sub('_', action)[:40]}-{digest}"
 
 
 MAX_DEPTH = 3
-"""How deep in an answer its word is looked for: v1's own answer has it two objects below."""
+"""How deep an answer is searched for its response: v1's own answer has it two objects below."""
 
 
 class PendingPermission:
-    """One `session/request_permission` of the agent; `action` is what "always" holds for."""
+    """One `session/request_permission` of the agent; "always" applies to its `action`."""
 
     def __init__(self, id_: Any, params: Json, action: str) -> None:
         self.id = id_
@@ -155,7 +155,7 @@ class PendingPermission:
 
 
 class OpenPermissions:
-    """The open questions of a connection, and the answers that hold for the rest of a session."""
+    """The open questions of a connection, and the answers for the rest of a session."""
 
     def __init__(self) -> None:
         self._open: dict[str, PendingPermission] = {}
@@ -167,7 +167,7 @@ class OpenPermissions:
         return isinstance(request_id, str) and request_id in self._open
 
     def open_question(self, question: PendingPermission) -> tuple[list[Json], list[Json]]:
-        """The update for the client, or the answer for the agent where an earlier one still holds."""
+        """The update for the client, or the answer for the agent where an earlier one applies."""
         held = self._always.get(question.session_id, {}).get(question.action)
         if held is not None and (held.startswith("reject") or question.offers(held)):
             return [], [question.answer(held)]
@@ -182,26 +182,26 @@ class OpenPermissions:
             return None
         question = self._open.pop(request_id)
         response = _response_in(answer)
-        # Where the agent offers no "always", a permission holds once. A rejection may always hold longer.
+        # Where the agent offers no "always", a permission applies once. A rejection may always apply longer.
         if response.endswith("_always") and (response.startswith("reject") or question.offers(response)):
             self._always.setdefault(question.session_id, {})[question.action] = response
         return [question.answer(response)]
 
     def withdraw(self, id_: Any) -> bool:
-        """The agent does not wait for an answer any more; False if the request is none of ours."""
+        """The agent withdraws its request; False if the request is no open question."""
         found = [request_id for request_id, question in self._open.items() if question.id == id_]
         for request_id in found:
             del self._open[request_id]
         return bool(found)
 
     def forget(self, session_id: Any) -> None:
-        """A session is over, and what held for it."""
+        """Drop the questions and answers of an ended session."""
         if isinstance(session_id, str):
             self._always.pop(session_id, None)
 
 
 def _response_in(answer: Json) -> str:
-    """The one of the page's four words in an answer, wherever it stands; a rejection where there is not exactly one."""
+    """The one of the page's four responses in an answer, at any depth; a rejection where there is not exactly one."""
     found: set[str] = set()
     values: list[tuple[Any, int]] = [(answer, 0)]
     while values:
@@ -214,7 +214,7 @@ def _response_in(answer: Json) -> str:
 
 
 def _description(call: Json) -> str:
-    """The title of the call and what it shows, a line apart."""
+    """The title of the call and its content, separated by a newline."""
     lines = [call.get("title")]
     for item in call.get("content") or []:
         if item.get("type") == "diff":

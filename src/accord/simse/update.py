@@ -1,4 +1,4 @@
-"""The forms that simse's page has for updates and prompts, and those of v1.
+"""Conversion of updates and prompts between the forms of simse's page and those of v1.
 
 The page puts an update beside the session's id, v1 below it; the page tags it by `sessionUpdate` in one table and by
 `type` in the others. All four are read. A prompt is one string on the page, and a list of blocks in v1.
@@ -25,7 +25,7 @@ def notification(session_id: str, update: Json) -> Json:
 
 
 def notified(message: Json, session_id: str, update: Json) -> Json:
-    """A message of the agent with the update as v1 has it; what else a v1 message says stays."""
+    """A message of the agent with the update in v1's form; the other fields of a v1 message stay."""
     params = message["params"]
     if "update" not in params:
         return notification(session_id, update)
@@ -39,7 +39,7 @@ def shown(text: str) -> list[Json]:
 
 
 def update_of(params: Json) -> tuple[str, Json] | None:
-    """The tag and the rest of an update, wherever they stand; None where there is no tag."""
+    """The tag and the rest of an update, in any of the forms; None where there is no tag."""
     nested = params.get("update")
     if isinstance(nested, dict):
         found = _tagged(nested)
@@ -53,7 +53,7 @@ def update_of(params: Json) -> tuple[str, Json] | None:
 def _tagged(update: Json) -> tuple[str, Json] | None:
     kind, tag = update.get("type"), update.get("sessionUpdate")
     if kind == PERMISSION:
-        # Whatever it is embedded in: it waits for an answer.
+        # In any form: the agent waits for an answer to it.
         tag = kind
     if not isinstance(tag, str):
         tag = kind
@@ -73,7 +73,7 @@ def v1_updates(tag: str, fields: Json) -> list[Json]:
 
 
 def _chunks(fields: Json) -> list[Json]:
-    """The page does not say where the text of a message stands."""
+    """The chunks of a message, whose text may be in several places: the page does not specify one."""
     rest = {name: value for name, value in fields.items() if name not in ("content", "text", "type")}
     content = fields.get("content", fields.get("text"))
     blocks = content if isinstance(content, list) else [content]
@@ -115,7 +115,7 @@ _TRANSLATIONS: dict[str, Callable[[Json], list[Json]]] = {
 
 
 def prompt_text(blocks: Any) -> Any:
-    """The blocks, a line apart: texts as they are, and for the others a few words that stand for them."""
+    """The blocks, separated by newlines: texts unchanged, and a short description of each other block."""
     if not isinstance(blocks, list):
         return blocks
     return "\n".join(_block_text(block) for block in blocks)

@@ -1,6 +1,6 @@
-"""Both ends of a conversation in memory, scripted peers, a recorder, checkers: for tests.
+"""The test kit: both ends of a conversation in memory, scripted peers, a recorder, checkers.
 
-Nothing of it is loaded before it is used: pytest imports this package for its plugin, whatever it then runs.
+Its modules are loaded at their first use, because pytest imports this package for its plugin in every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prepared answers to what an agent asks its user, and the questions that they were given to."""
+"""Prepared answers to an agent's questions, and the record of those questions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from accord.errors import AccordError
 __all__ = ["Answers", "Question", "UnexpectedQuestion"]
 
 Question: TypeAlias = PermissionQuestion | FormQuestion | UrlQuestion
-"""What an agent asks its user."""
+"""A question of an agent to its user."""
 
 
 class UnexpectedQuestion(AccordError):
-    """The agent asked something that the test has no answer for; `questions` has it, and all others like it."""
+    """The agent asked a question without a prepared answer; `questions` has all of those."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         titles = ", ".join(repr(_title(question)) for question in questions)
@@ -27,16 +27,16 @@ class UnexpectedQuestion(AccordError):
 class Answers:
     """A callback for `permission` or `elicit` that gives one answer after the other.
 
-    An answer may be whatever such a callback may return, a function of the question, or an exception to raise. A
-    question beyond the last one is dismissed, and `check` says so.
+    An answer may be any value that such a callback may return, a function of the question, or an exception to raise. A
+    question beyond the last answer is dismissed, and `check` raises.
     """
 
     def __init__(self, *answers: object) -> None:
         self._left = list(answers)
         self.questions: list[Question] = []
-        """All that was asked, in order."""
+        """All questions, in order."""
         self.unexpected: list[Question] = []
-        """What was asked when no answer was left."""
+        """The questions for which no answer was left."""
 
     def __repr__(self) -> str:
         return f"<answers: {len(self.questions)} given, {len(self._left)} left>"
@@ -63,17 +63,17 @@ class Answers:
         return [_title(question) for question in self.questions]
 
     def check(self) -> None:
-        """See that there was an answer to everything.
+        """Check that every question had an answer.
 
         Raises:
-            UnexpectedQuestion: There was not.
+            UnexpectedQuestion: One had none.
         """
         if self.unexpected:
             raise UnexpectedQuestion(self.unexpected)
 
 
 def answers_of(given: Any) -> Any:
-    """A callback as it is, a series of answers as `Answers`."""
+    """A callback unchanged, a series of answers as `Answers`."""
     return Answers(*given) if isinstance(given, Iterable) and not callable(given) else given
 
 

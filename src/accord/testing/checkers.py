@@ -1,4 +1,4 @@
-"""The checkers of what others may implement: a way to move texts, a place to keep sessions."""
+"""The conformance tests of the interfaces that users may implement: `Transport` and `Store`."""
 
 from accord.stores import StoreCheckFailed, check_store
 from accord.transport.check import TransportCheckFailed, check_transport

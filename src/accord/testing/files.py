@@ -1,4 +1,4 @@
-"""A folder as a dict of its files: to make one for an agent to work in, and to see what it made of it."""
+"""Folders as dicts of their files: to set up an agent's working directory and to inspect it afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["read_files", "write_files"]
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> Path:
-    """Write files into a folder, by their paths in it; folders on the way are made. Gives the folder.
+    """Write files into a folder, by their paths in it; missing folders are made. Returns the folder.
 
     Raises:
         ValueError: A path that leads out of the folder.
@@ -28,7 +28,7 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]
 def read_files(folder: str | os.PathLike[str]) -> dict[str, str | bytes]:
     """Every file of a folder and of those in it, by its path; bytes where it is not UTF-8. Symlinks are not followed.
 
-    Its inverse is `write_files`, so that `assert read_files(folder) == {...}` says all that an agent did.
+    The inverse of `write_files`, so that `assert read_files(folder) == {...}` checks the whole result.
     """
     root = Path(folder)
     found: dict[str, str | bytes] = {}

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 __all__ = ["SHAPES", "Greeting", "WireShape", "agent_greeting", "client_greeting"]
 
 Greeting: TypeAlias = Literal["v1", "v2", "v2_june", "false v2"]
-"""Which edition a scripted peer introduces itself in; a false v2 says v2 in the shape of v1."""
+"""The edition of a scripted peer's handshake; a false v2 announces v2 in the shape of v1."""
 
 WHO = {"name": "scripted", "version": "1"}
 
@@ -26,9 +26,9 @@ class WireShape(NamedTuple):
     agent_baseline: dict[str, Any]
     """The capabilities that every agent of the edition declares."""
     agent_fields: dict[str, Any]
-    """What else every agent answers to `initialize`."""
+    """Further fields of every agent's answer to `initialize`."""
     reports_states: bool
-    """Whether a prompt is answered on its insertion, and states say when its turn runs and ends."""
+    """Whether a prompt is answered on its insertion, and states report the run and the end of its turn."""
     names_messages: bool
     names_permission_subject: bool
     """Whether a permission request has a title and a subject of its own, and not only a tool call."""

@@ -48,8 +48,8 @@ async def join(
         session = await remote.new_session()
     ```
 
-    Whatever `accord.connect` takes, with other defaults: `deadlines` of seconds (`TEST_DEADLINES`), `respawn` off, and
-    `permission` and `elicit` may be series of answers (see `Answers`). A `recorder` sees every text.
+    It takes the options of `accord.connect` with other defaults: `deadlines` of seconds (`TEST_DEADLINES`), `respawn`
+    off, and `permission` and `elicit` may be series of answers (see `Answers`). A `recorder` sees every text.
 
     At the end the agent's default store is closed.
 
@@ -64,7 +64,7 @@ async def join(
         async with connect(*party, **chosen) as agent:
             yield agent
     except AccordError:
-        # Where the script failed, the connection that was lost is no news.
+        # Where the script failed, the lost connection is only a consequence.
         check_end(target, chosen)
         raise
     finally:
@@ -83,7 +83,7 @@ def in_a_test(options: dict[str, Any], recorder: Recorder | None) -> dict[str, A
 
 
 def check_end(target: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Raise what went wrong on the other side, if something did."""
+    """Raise the failure of the other side, if there is one."""
     for party in (*target, options["permission"], options["elicit"]):
         if isinstance(party, ScriptedAgent | Answers):
             party.check()
@@ -112,8 +112,8 @@ class OpenSessions:
         """End all of them, the last one first.
 
         Raises:
-            UnexpectedQuestion: An agent asked what there was no answer for.
-            Exception: What the script of a `ScriptedAgent` raised.
+            UnexpectedQuestion: An agent asked a question without a prepared answer. Exception: What the script of a
+            `ScriptedAgent` raised.
         """
         self._stack.close()
 

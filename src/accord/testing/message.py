@@ -1,4 +1,4 @@
-"""One JSON-RPC message as a test looks at it: the plain dict, with properties for the usual fields."""
+"""One JSON-RPC message for tests: the plain dict, with properties for the usual fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JsonRpcMessage", "messages_of", "text_of"]
 
 
 class JsonRpcMessage(dict[str, Any]):
-    """A message as it was on the wire; everything that stood in it is in the dict, read or not."""
+    """A message as it was on the wire; the dict has all of its fields."""
 
     @property
     def id(self) -> JsonValue:
@@ -82,7 +82,7 @@ def messages_of(text: bytes) -> list[JsonRpcMessage]:
 
 
 def text_of(value: Any) -> bytes:
-    """A text of something: bytes and strings as they are, everything else as JSON on one line."""
+    """A text: bytes and strings unchanged, every other value as JSON on one line."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""One end of a link that a script controls: it sends what the script says, right or wrong, and keeps all that comes.
+"""A scripted peer: one end of a link that sends what a script requests, valid or not, and keeps every message.
 
 It keeps no rule of the protocol by itself, and reads only while the script listens: a script that does nothing is a
 peer that hangs.
@@ -35,7 +35,7 @@ GARBAGE: dict[str, bytes] = {
     "an answer without an id": b'{"jsonrpc":"2.0","result":{}}',
     "deep nesting": b'{"jsonrpc":"2.0","method":"session/update","params":' + b"[" * 5000 + b"]" * 5000 + b"}",
 }
-"""What should not stand on the wire, by what is wrong with it."""
+"""Malformed texts, by the name of their fault."""
 
 
 class ScriptFailed(AccordError):
@@ -48,7 +48,7 @@ class ScriptFailed(AccordError):
 
 
 class ScriptExit(Exception):
-    """The script wants its program to end, with a status."""
+    """Ends the program of a script, with a status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -64,22 +64,22 @@ class ScriptedPeer:
         self.patience_seconds = patience_seconds
         """How long each wait may take."""
         self.ids: Iterator[JsonValue] = itertools.count()
-        """Where the ids of our requests come from: integers from 0, unless a script puts something else here."""
+        """The source of the ids of our requests: integers from 0, unless a script replaces it."""
         self.received: list[JsonRpcMessage] = []
-        """All that came, in order."""
+        """All received messages, in order."""
         self.noise: list[bytes] = []
-        """Texts that came and were no messages."""
+        """Received texts that were no messages."""
         self._texts: deque[bytes] = deque()
         self._waiting: list[JsonRpcMessage] = []
         self._standing: dict[str, Any] = {}
         self._ended = False
 
-    # --- listening
+    # --- receiving
 
     async def expect(self, method: str, *, session: str | None = None) -> JsonRpcMessage:
         """The next request or notification of a method, also if it came before others that were taken.
 
-        What comes meanwhile waits for its own `expect`.
+        Other messages wait for their own `expect`.
 
         Raises:
             ScriptFailed: It did not come, or the other side left.
@@ -100,7 +100,7 @@ class ScriptedPeer:
         )
 
     async def expect_end(self) -> None:
-        """Listen until the other side leaves; what it says before waits.
+        """Receive until the other side closes; earlier messages are kept for `expect`.
 
         Raises:
             ScriptFailed: It did not.
@@ -110,13 +110,13 @@ class ScriptedPeer:
                 pass
 
     async def requests(self) -> AsyncIterator[JsonRpcMessage]:
-        """Everything that waits or comes, one message after the other, until the other side leaves; unbounded."""
+        """Every waiting or received message, one after the other, until the other side closes; unbounded."""
         while self._waiting or await self._read_text():
             if self._waiting:
                 yield self._waiting.pop(0)
 
     def always(self, method: str, result: JsonValue = None) -> None:
-        """Answer each request of a method by itself whenever it is read: with this, or what this says to the request.
+        """Answer each request of a method automatically: with this value, or with the result of this function.
 
         A dict with nothing but `error` is an error.
         """
@@ -156,7 +156,7 @@ class ScriptedPeer:
         for message in messages:
             self.received.append(message)
             if message.is_request and message.method in self._standing:
-                with contextlib.suppress(TransportError):  # who asked may be gone
+                with contextlib.suppress(TransportError):  # the sender may be gone
                     await self._answer_standing(message, self._standing[message.method])
             else:
                 self._waiting.append(message)
@@ -169,10 +169,10 @@ class ScriptedPeer:
         else:
             await self.answer(request, result)
 
-    # --- speaking
+    # --- sending
 
     async def say(self, text: bytes | str | dict[str, Any] | list[JsonValue]) -> None:
-        """Put a text on the wire as it is; a dict or a list becomes JSON."""
+        """Send a text unchanged; a dict or a list becomes JSON."""
         await self.transport.send(text_of(text))
 
     async def answer(self, request: JsonRpcMessage, result: JsonValue = None) -> None:
@@ -193,7 +193,7 @@ class ScriptedPeer:
         await self.say({"jsonrpc": "2.0", "method": method, "params": {} if params is None else params})
 
     async def request(self, method: str, params: JsonValue = None, *, id: JsonValue = ...) -> JsonValue:  # noqa: A002
-        """Send a request without waiting for its answer; gives its id."""
+        """Send a request without waiting for its answer; returns its id."""
         used = next(self.ids) if id is ... else id
         await self.say({"jsonrpc": "2.0", "id": used, "method": method, "params": {} if params is None else params})
         return used
@@ -209,7 +209,7 @@ class ScriptedPeer:
     # --- misbehaving
 
     async def garbage(self, *kinds: str) -> None:
-        """Say what is no message: the named kinds of `GARBAGE`, or one after the other."""
+        """Send malformed texts: the named kinds of `GARBAGE`, or all of them."""
         for kind in kinds or GARBAGE:
             await self.say(GARBAGE[kind])
 
@@ -230,7 +230,7 @@ class ScriptedPeer:
         await self.say({"jsonrpc": "2.0", "id": other, "result": {} if result is None else result})
 
     async def stay(self) -> NoReturn:
-        """Go on for ever, also when the other side has left, and do nothing."""
+        """Hang for ever, also when the other side has closed."""
         while True:
             await asyncio.Event().wait()
 

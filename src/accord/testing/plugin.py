@@ -1,7 +1,7 @@
 """Fixtures for the tests of agents and clients; pytest finds them by itself wherever Accord is installed.
 
-They work in plain tests (`accord_open`), and in `async def` ones with whatever runs those. Nothing is imported before a
-fixture is used.
+They work in plain tests (`accord_open`), and in `async def` tests with any runner. Nothing is imported before a fixture
+is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["accord_join", "accord_open", "accord_recorder", "accord_state", "acc
 
 @pytest.fixture
 def accord_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of the test's own, also for the programs that it starts: no session of yours is seen or changed.
+    """A private state folder for the test and the programs that it starts: your own sessions are not touched.
 
     `accord_join` and `accord_open` use it by themselves. On macOS the folder follows from HOME, which is left alone.
     """
@@ -34,7 +34,7 @@ def accord_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture
 def accord_recorder() -> Recorder:
-    """A `Recorder`; `accord_join` and `accord_open` let it see all that their connections say."""
+    """A `Recorder`, which observes the connections of `accord_join` and `accord_open`."""
     from accord.testing.recorder import Recorder  # noqa: PLC0415 - nothing is imported before a fixture is used
 
     return Recorder()
@@ -42,10 +42,10 @@ def accord_recorder() -> Recorder:
 
 @pytest.fixture
 def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Makes folders for an agent to work in: `accord_workspace({"src/a.py": "..."})` gives the path of a new one.
+    """Makes working directories for agents: `accord_workspace({"src/a.py": "..."})` returns the path of a new one.
 
-    It lies outside of your project, so nothing above it is a repository. `accord.testing.read_files` shows what an
-    agent made of it.
+    It is outside of your project, so no folder above it is a repository. `accord.testing.read_files` shows the files
+    after the agent's work.
     """
 
     def make(files: Mapping[str, str | bytes] | None = None) -> Path:
@@ -82,9 +82,9 @@ def accord_open(
 ) -> Iterator[Callable[..., BlockingSession]]:
     """`accord.open` for tests without `await`: `accord_open(agent)` or `accord_open("my-agent", "--acp")`.
 
-    Gives an open session, in a new empty workspace unless `cwd` says otherwise, and closes it when the test is over.
-    The defaults are those of `accord.testing.join`: short deadlines, `permission` may be a series of answers, and what
-    was asked beyond them, or raised by a `ScriptedAgent`, fails the test at its end.
+    Returns an open session, in a new empty workspace unless `cwd` is given, and closes it when the test is over. The
+    defaults are those of `accord.testing.join`: short deadlines, `permission` may be a series of answers, and a
+    question beyond them, or an exception of a `ScriptedAgent`, fails the test at its end.
     """
     from accord.testing.joint import OpenSessions  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """A scripted agent as a program of its own: `python -m accord.testing.program module:function`.
 
-Its stdout is not guarded, so what the script prints stands between the messages, as with many a real program.
+Its stdout is not guarded, so prints of the script appear between the messages, as with many real programs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def command_of(script: AgentScript) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the script that is named; the exit status."""
+    """Run the named script; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m accord.testing.program", description="A script as an ACP agent.")
     parser.add_argument("script", help="module:function or path.py:function; an async function of one AgentPeer")
     parser.add_argument("--ignore-sigterm", action="store_true", help="do not end when asked to by a signal")
@@ -97,5 +97,5 @@ if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    # Whatever the script left running ends here.
+    # Tasks that the script left running end here.
     os._exit(status)

@@ -20,7 +20,7 @@ Direction: TypeAlias = Literal["in", "out"]
 
 
 class RecordedMessage(NamedTuple):
-    """One message; `direction` is as the observed side sees it. A text that is no message has an empty one."""
+    """One message; `direction` is that of the observed side. A text that is no message has an empty message."""
 
     direction: Direction
     text: bytes
@@ -31,7 +31,7 @@ class Recorder:
     """Sees every text of a connection: `accord.connect(..., observers=[recorder])`.
 
     Also `connection.observe(recorder)` on either side, and `agent.serve(recorder.tap(transport))` for an agent whose
-    connection is its own affair. One recorder may see several connections; what they say is then in one list.
+    connection is not accessible. One recorder may observe several connections; their messages are then in one list.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Recorder:
         return f"<recorder of {len(self._texts)} texts>"
 
     def __call__(self, direction: Direction, text: bytes | bytearray) -> None:
-        """One more text."""
+        """Record one text."""
         self._texts.append((direction, bytes(text)))
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class Recorder:
         return iter(self.records)
 
     def tap(self, transport: Transport) -> Transport:
-        """A transport that is this one, overheard: `out` is what is sent on it."""
+        """A transport that records the texts of another one: `out` are the texts sent on it."""
         return _Tap(transport, self)
 
     def clear(self) -> None:
@@ -133,10 +133,11 @@ class Recorder:
         return [message.method for message in self.find(direction=direction) if message.method]
 
     def outline(self) -> str:
-        """The conversation, a line a message, without what differs from run to run: to be compared with a text.
+        """The conversation, a line per message, without the parts that differ between runs: to be compared with a text.
 
-        `→` is what the observed side sent and `←` what it received. Answers are named after what they answer, chunks of
-        one message are joined, ids and times are left out, and sessions have numbers where there are several.
+        `→` are messages that the observed side sent and `←` those that it received. Answers have the name of their
+        request, chunks of one message are joined, ids and times are left out, and sessions have numbers where there are
+        several.
         """
         return outline((record.direction, record.text, record.message) for record in self.records)
 
@@ -149,7 +150,7 @@ class _Tap:
         self._recorder = recorder
 
     async def send(self, text: bytes | bytearray) -> None:
-        # A sender may hand over the text itself, so it is looked at before it is gone.
+        # A sender passes ownership of the text, so it is recorded before it is sent.
         self._recorder("out", text)
         await self._transport.send(text)
 
@@ -271,7 +272,7 @@ def _subject_of(message: JsonRpcMessage) -> list[str]:
 
 
 def _outcome(result: Any) -> list[str]:
-    """The important fields of a result: why a turn ended, what was chosen."""
+    """The important fields of a result: the stop reason, the chosen option."""
     if not isinstance(result, dict):
         return []
     chosen = result.get("outcome")

@@ -1,4 +1,4 @@
-"""The usual steps of an agent and of a client, for scripts that go wrong only later."""
+"""The usual steps of an agent and of a client, for scripts whose fault comes later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AgentPeer", "ClientPeer"]
 
 
 class AgentPeer(ScriptedPeer):
-    """A script's hands as an agent."""
+    """The steps of an agent, for scripts."""
 
     edition: Greeting = "v1"
     """What it greeted with."""
@@ -21,9 +21,9 @@ class AgentPeer(ScriptedPeer):
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
     ) -> JsonRpcMessage:
-        """Shake hands; gives the client's `initialize`. A client that proposes again gets the same answer again.
+        """Do the handshake; returns the client's `initialize`. A client that proposes again gets the same answer again.
 
-        `more` stands in the answer beside the capabilities: `authMethods`, for example.
+        `more` are further fields of the answer: `authMethods`, for example.
         """
         self.edition = edition
         answer = {**agent_greeting(edition, capabilities or {}), **more}
@@ -33,20 +33,20 @@ class AgentPeer(ScriptedPeer):
         return request
 
     async def open_session(self, session: str = "s", **more: JsonValue) -> str:
-        """Wait for `session/new` and answer it; gives the session's id. `more` stands in the answer."""
+        """Wait for `session/new` and answer it; returns the session's id. `more` are further fields of the answer."""
         await self.answer(await self.expect("session/new"), {"sessionId": session, **more})
         return session
 
     async def update(self, session: str, update: dict[str, Any]) -> None:
-        """Say a `session/update`, whose body is `update`."""
+        """Send a `session/update`, whose body is `update`."""
         await self.notify("session/update", {"sessionId": session, "update": update})
 
     async def chunk(self, session: str, text: str, kind: str = "agent_message_chunk", message: str = "m") -> None:
-        """Say a piece of a message; `message` is its id, where the edition has those."""
+        """Send a chunk of a message; `message` is its id, where the edition has ids."""
         await self.update(session, self._chunk(text, kind, message))
 
     async def take_prompt(self) -> JsonRpcMessage:
-        """Wait for a prompt and begin its turn, as the edition has it: in v2 it is accepted, echoed, and `running`."""
+        """Wait for a prompt and begin its turn in the edition's way: in v2 it is accepted, echoed, and `running`."""
         prompt = await self.expect("session/prompt")
         if SHAPES[self.edition].reports_states:
             session, message_id = str(prompt.session), f"u-{prompt.id}"
@@ -57,11 +57,11 @@ class AgentPeer(ScriptedPeer):
         return prompt
 
     async def state(self, session: str, state: str, **more: JsonValue) -> None:
-        """Say a `state_update`, which only v2 knows."""
+        """Send a `state_update`, which only v2 has."""
         await self.update(session, {"sessionUpdate": "state_update", "state": state, **more})
 
     async def end(self, prompt: JsonRpcMessage, stop_reason: str = "end_turn") -> None:
-        """End the turn of a prompt, as the edition has it."""
+        """End the turn of a prompt in the edition's way."""
         if SHAPES[self.edition].reports_states:
             await self.state(str(prompt.session), "idle", stopReason=stop_reason)
         else:
@@ -75,7 +75,7 @@ class AgentPeer(ScriptedPeer):
         *,
         id: JsonValue = ...,  # noqa: A002
     ) -> JsonRpcMessage:
-        """Ask for permission for a tool call, as the edition has it; gives the client's answer."""
+        """Request permission for a tool call in the edition's shape; returns the client's answer."""
         return await self.call("session/request_permission", self.permission(session, tool, options), id=id)
 
     def permission(
@@ -94,7 +94,7 @@ class AgentPeer(ScriptedPeer):
         return {"sessionId": session, "toolCall": tool, "options": options}
 
     async def flood(self, session: str, count: int, text: str = "x") -> None:
-        """Say so many chunks, as fast as they are taken."""
+        """Send so many chunks, as fast as they are accepted."""
         params = {"sessionId": session, "update": self._chunk(text, "agent_message_chunk", "m")}
         said = text_of({"jsonrpc": "2.0", "method": "session/update", "params": params})
         for _ in range(count):
@@ -106,7 +106,7 @@ class AgentPeer(ScriptedPeer):
 
 
 class ClientPeer(ScriptedPeer):
-    """A script's hands as a client."""
+    """The steps of a client, for scripts."""
 
     edition: Greeting = "v1"
     """What it greeted with."""
@@ -114,22 +114,22 @@ class ClientPeer(ScriptedPeer):
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
     ) -> JsonRpcMessage:
-        """Shake hands; gives the agent's answer. `more` stands in the params beside the capabilities."""
+        """Do the handshake; returns the agent's answer. `more` are further fields of the params."""
         self.edition = edition
         return await self.call("initialize", {**client_greeting(edition, capabilities or {}), **more})
 
     async def open_session(self, cwd: str = "/", **more: JsonValue) -> str:
-        """Ask for a new session; gives its id."""
+        """Create a session; returns its id."""
         answer = await self.call("session/new", {"cwd": cwd, "mcpServers": [], **more})
         return str(answer.result["sessionId"])
 
     async def prompt(self, session: str, *content: str | dict[str, Any]) -> JsonValue:
-        """Send a prompt of texts and blocks without waiting for anything; gives its id."""
+        """Send a prompt of texts and blocks without waiting; returns its id."""
         blocks = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
         return await self.request("session/prompt", {"sessionId": session, "prompt": blocks})
 
     async def turn(self, session: str, *content: str | dict[str, Any]) -> str | None:
-        """Send a prompt and wait for the end of its turn; gives the stop reason. Updates are in `heard`."""
+        """Send a prompt and wait for the end of its turn; returns the stop reason. `updates` has the updates."""
         answer = await self.expect_answer(await self.prompt(session, *content))
         if not SHAPES[self.edition].reports_states:
             return None if answer.error else str(answer.result["stopReason"])
@@ -143,5 +143,5 @@ class ClientPeer(ScriptedPeer):
         await self.notify("session/cancel", {"sessionId": session})
 
     def updates(self, session: str | None = None) -> list[dict[str, Any]]:
-        """The bodies of the session updates that were heard."""
+        """The bodies of the received session updates."""
         return [each.body for each in self.received if each.body and session in {None, each.session}]

@@ -1,4 +1,4 @@
-"""An agent and a client that are nothing but a script."""
+"""The scripted agent and the scripted client."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ T = TypeVar("T")
 AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[object]]
 """The script of an agent."""
 ClientScript: TypeAlias = Callable[[ClientPeer], Awaitable[T]]
-"""The script of a client; what it returns is the result of `ScriptedClient.run`."""
+"""The script of a client; its result is that of `ScriptedClient.run`."""
 
 
 class ScriptedAgent:
     """An agent for `accord.connect(ScriptedAgent(script))`; each connection runs the script from its beginning.
 
-    When the script returns, whatever is still asked is refused with -32601 until the client leaves. When it raises, the
-    link is closed, `failure` has the exception, and `join` raises it at its end.
+    When the script returns, further requests are refused with -32601 until the client closes. When it raises, the link
+    is closed, `failure` has the exception, and `join` raises it at its end.
     """
 
     def __init__(self, script: AgentScript, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._script = script
         self._patience_seconds = patience_seconds
         self.peers: list[AgentPeer] = []
-        """One for each connection so far."""
+        """The peers of all connections so far."""
         self.failure: Exception | None = None
-        """What the script raised, the first time that it did."""
+        """The first exception of the script."""
 
     def __repr__(self) -> str:
         return f"<scripted agent {getattr(self._script, '__name__', self._script)}>"
@@ -57,14 +57,14 @@ class ScriptedAgent:
             await self._script(peer)
             await peer.finish()
         except (ScriptExit, TransportError):
-            pass  # it wanted to end, or its client is gone: both are what a test may want
+            pass  # the script ends itself, or its client is gone: both may be the purpose of a test
         except Exception as error:  # noqa: BLE001 - it is the test's, and `check` gives it back
             self.failure = self.failure or error
         finally:
             await asyncio.shield(link.close())
 
     def check(self) -> None:
-        """Raise what the script raised, if it did."""
+        """Raise the exception of the script, if there is one."""
         if self.failure is not None:
             raise self.failure
 
@@ -86,7 +86,7 @@ class ScriptedClient:
         env: Mapping[str, str | None] | None = None,
         framing: Framing = "lines",
     ) -> JsonValue:
-        """Run the script against an agent: an `Agent`, a command, or a transport. Gives what the script returns.
+        """Run the script against an agent: an `Agent`, a command, or a transport. Returns the result of the script.
 
         Then the link is closed, and a program that was started is gone.
         """
@@ -107,7 +107,7 @@ async def _leave(launcher: AgentLauncher, link: Transport, target: tuple[Any, ..
 
 
 async def release(*target: Any) -> None:
-    """Let an agent of this process go of its default store, which would stay open otherwise."""
+    """Close the default store of an agent in this process, which would stay open otherwise."""
     for agent in target:
         if isinstance(agent, Agent):
             await agent.close()

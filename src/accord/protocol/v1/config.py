@@ -1,4 +1,4 @@
-"""What a user can choose in a session: config options, the older modes and models, slash commands."""
+"""The choices of a user in a session: config options, the older modes and models, slash commands."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""What belongs to a connection rather than to a session: ids, errors, capabilities, the handshake, the login."""
+"""The types of a connection, as opposed to a session: ids, errors, capabilities, the handshake, the login."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""Sessions: their MCP servers, how they are made, found again, listed and ended, and their prompts."""
+"""The requests of sessions (create, load, resume, list, close), their MCP servers, and prompts."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -204,7 +204,7 @@ StopReason: TypeAlias = Closed[Literal["end_turn", "max_tokens", "max_turn_reque
 
 
 class PromptResponse(Wire):
-    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+    """v1 and June: the turn is over; current v2: the message is inserted, work may go on."""
 
     stop_reason: StopReason
     meta: Lenient[Maybe[Metadata]] = UNSET

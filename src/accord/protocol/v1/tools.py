@@ -1,4 +1,4 @@
-"""Tool calls, the permission for them, and what a client does for its agent: text files and terminals."""
+"""Tool calls, permission requests, and the services of a client for its agent: text files and terminals."""
 
 from typing import Any, Literal, TypeAlias
 

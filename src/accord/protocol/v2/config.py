@@ -1,4 +1,4 @@
-"""What a user can choose in a session: config options and slash commands."""
+"""The choices of a user in a session: config options and slash commands."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 

@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 else:
 
     class EmbeddedResourceResource(Untagged):
-        """Text or binary form, told apart by which of text and blob is there."""
+        """Text or binary form, distinguished by the key text or blob."""
 
         plain = (
             TextResourceContents,
@@ -119,7 +119,7 @@ ContentBlock: TypeAlias = Open[TextContent | ImageContent | AudioContent | Resou
 
 
 class ContentChunk(Wire):
-    """One block to append to a message; the variant tells whose message it is."""
+    """One block to append to a message; the variant says whose message it is."""
 
     message_id: MessageId
     content: ContentBlock
@@ -127,7 +127,7 @@ class ContentChunk(Wire):
 
 
 class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
-    """Adds a block to what the user said; echoed or replayed by the agent."""
+    """Adds a block to the user's message; echoed or replayed by the agent."""
 
 
 class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):

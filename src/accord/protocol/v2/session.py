@@ -1,4 +1,4 @@
-"""Sessions: their MCP servers, how they are made, found again, listed and ended, and their prompts."""
+"""The requests of sessions (create, load, resume, list, close), their MCP servers, and prompts."""
 
 from typing import TypeAlias
 
@@ -130,7 +130,7 @@ class ReplayFromStart(Wire, tag_field="type", tag="start"):
 
 
 class _ReplayFromNowhere(Wire, tag_field="type", tag="_nowhere"):
-    """Nobody sends it: beside a second variant the tag is required, and rule A27 wants a cursor without one refused."""
+    """Never sent: with a second variant the tag is required, so that a cursor without a tag is refused (rule A27)."""
 
 
 ReplayFrom: TypeAlias = Open[ReplayFromStart | _ReplayFromNowhere]
@@ -158,7 +158,7 @@ class CloseSessionRequest(Wire):
 
 
 class PromptResponse(Wire):
-    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+    """v1 and June: the turn is over; current v2: the message is inserted, work may go on."""
 
     message_id: MessageId
     meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,4 +1,4 @@
-"""What an agent reports of a session: states, plans, usage, notices, compactions, and the union of all updates."""
+"""The updates of a session: states, plans, usage, notices, compactions, and the union of all updates."""
 
 from typing import ClassVar, Literal, TypeAlias
 

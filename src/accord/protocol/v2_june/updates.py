@@ -1,4 +1,4 @@
-"""What an agent reports of a session: plans, usage, and the union of all updates."""
+"""The updates of a session: plans, usage, and the union of all updates."""
 
 from typing import Literal, TypeAlias
 

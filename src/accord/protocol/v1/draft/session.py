@@ -28,7 +28,7 @@ from accord.protocol.v1.updates import CompactionSummaryChunk, CompactionUpdate,
 
 
 class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
-    """Adds a block to what the user said; echoed or replayed by the agent."""
+    """Adds a block to the user's message; echoed or replayed by the agent."""
 
 
 class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
@@ -52,7 +52,7 @@ class SessionMessage(Wire, tag_field="sessionUpdate", tag="session_message"):
 
 
 class SessionMessageChunk(Wire, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """One block to append; who wrote to whom is told by session_message alone."""
+    """One block to append; sender and receiver are in session_message alone."""
 
     message_id: MessageId
     content: ContentBlock
@@ -107,7 +107,7 @@ class PlanRemoved(Wire, tag_field="sessionUpdate", tag="plan_removed"):
 
 
 class PromptResponse(Wire):
-    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+    """v1 and June: the turn is over; current v2: the message is inserted, work may go on."""
 
     stop_reason: StopReason
     usage: Lenient[Maybe[Usage]] = UNSET

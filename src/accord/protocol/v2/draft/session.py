@@ -92,7 +92,7 @@ class StateUpdated(Wire, tag_field="sessionUpdate", tag="state_update"):
 
 
 class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
-    """Adds a block to what the user said; echoed or replayed by the agent."""
+    """Adds a block to the user's message; echoed or replayed by the agent."""
 
 
 class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
@@ -116,7 +116,7 @@ class SessionMessage(Wire, tag_field="sessionUpdate", tag="session_message"):
 
 
 class SessionMessageChunk(Wire, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """One block to append; who wrote to whom is told by session_message alone."""
+    """One block to append; sender and receiver are in session_message alone."""
 
     message_id: MessageId
     content: ContentBlock
