@@ -129,7 +129,7 @@ class HandlerScope:
         return self.current.wait_unchecked(verb, *arguments, **named)
 
     def wait_unchecked(self, verb: Callable[..., Awaitable[T]], *arguments: Any, **named: Any) -> T:
-        """The same in a block that is stopped."""
+        """`wait` without `check`, for use in a block that is stopped."""
         if self.is_on_loop:
             raise RuntimeError("a blocking verb would stop the event loop: use it in a thread, or write `async def`")
         call: Future[T] = Future()
@@ -206,7 +206,7 @@ class HandlerScope:
             return self._abandon(list(self._calls))
 
     async def cancel(self) -> None:
-        """Let nothing more be done here: at once for the thread; returns when what was going on has come to its end."""
+        """Cancel the scope: at once for the thread; returns when the running verbs have ended."""
         # Before the thread wakes up and leaves the blocks that these belong to.
         ends = list(reversed(self._on_cancel))
         tasks = self.close()
