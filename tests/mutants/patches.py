@@ -1115,8 +1115,8 @@ MUTANTS = (
         "the end is the end",
         "a cancelled turn leaves its thread in the verb that it waits for",
         "agent/threads.py",
-        "            tasks = self._abandon(list(self._calls))\n",
-        "            tasks: list[asyncio.Task[Any]] = []\n",
+        "            return self._abandon(list(self._calls))\n",
+        "            return []\n",
         BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[wait_for_the_client-v1]",
     ),
     Mutant(

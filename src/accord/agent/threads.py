@@ -199,7 +199,7 @@ class HandlerScope:
         return tasks
 
     def close(self) -> list[asyncio.Task[Any]]:
-        """Let nothing more be done here, at once; the verbs that are now coming to their end."""
+        """Close the scope at once: later verbs raise. Returns the tasks of the running verbs, which are cancelled."""
         with self._lock:
             if self.cancelled_at is None:
                 self.cancelled_at = self._loop.time()

@@ -1,4 +1,4 @@
-"""The judge: does this agent, does this client, keep the protocol?"""
+"""The conformance checker: judges whether an agent or a client keeps the protocol."""
 
 from __future__ import annotations
 

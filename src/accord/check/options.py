@@ -1,4 +1,4 @@
-"""Options of a check."""
+"""The options of a check."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from accord.time_scale import scaled
 
 PROMPT = "Reply with the single word: hello"
 CANCEL_PROMPT = "Count slowly from 1 to 5000, one number per line, without using any tools."
-"""Should keep an agent busy for longer than a cancellation takes to arrive."""
+"""A prompt that should keep an agent busy for longer than a cancellation takes to arrive."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a check is done; no option changes a rule."""
+    """The options of a check; no option changes a rule."""
 
     edition: EditionName = "v1"
     only: tuple[str, ...] = ()
     """Ids, or beginnings of ids; empty for all rules."""
     env: Mapping[str, str | None] = field(default_factory=dict)
     cwd: str = ""
-    """Where its sessions work; empty for a new folder that is gone afterwards. The program is started here."""
+    """The directory of its sessions; empty for a temporary folder. The program itself starts in the current directory."""
     prompt: str = PROMPT
     tool_prompt: str = ""
     """A prompt that makes the agent use a tool that needs permission; empty: `prompt`."""
     cancel_prompt: str = CANCEL_PROMPT
     auth_method: str = ""
-    """The login to use before sessions are made."""
+    """The login method to use before sessions are created."""
     allow_logout: bool = False
-    """Whether a login may be given up."""
+    """Whether the check may log out."""
     touch_model: bool = False
     """Whether the model may be changed, and set back."""
     touch_permission: bool = False
     """Whether modes and options that may loosen permission may be changed, and set back."""
     timeout_seconds: float = scaled(30.0)
-    """For an answer."""
+    """The time limit for an answer."""
     turn_seconds: float = scaled(120.0)
-    """For the end of a turn."""
+    """The time limit for the end of a turn."""
     start_seconds: float = scaled(30.0)
-    """For the answer to the handshake of a program that has just been started."""
+    """The time limit for the answer to the handshake of a program that has just been started."""
     grace_seconds: float = scaled(5.0)
-    """For the end of the program after its stdin was closed."""
+    """The time limit for the end of the program after its stdin was closed."""
     quiet_seconds: float = scaled(0.5)
-    """For the end of a turn that has begun and is only short."""
+    """The time limit for the end of a short turn that has begun."""
     jobs: int = 2
     """How many processes run at once."""

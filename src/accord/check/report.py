@@ -1,4 +1,4 @@
-"""Reports for programs and pages: JSON with the keys of the public kit, JUnit XML, Markdown."""
+"""The report formats: JSON with the keys of the public kit, JUnit XML, Markdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN_CHARACTERS = 4000
 
 
 def documents_of(reports: Sequence[Report]) -> dict[str, Any]:
-    """One report as it is; several, one per edition, in a list."""
+    """One report as an object; several, one per edition, in a list."""
     if len(reports) == 1:
         return document_of(reports[0])
     return {"tck_version": f"accord {VERSION}", "reports": [document_of(report) for report in reports]}

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
 """The name of an edition."""
 Tier: TypeAlias = Literal["mandatory", "capability", "advisory", "informational"]
-"""How much a failure weighs."""
+"""The weight of a failure."""
 Side: TypeAlias = Literal["agent", "client", "both"]
 """The side that has to keep a rule."""
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
@@ -37,7 +37,7 @@ class CheckRule:
     gate: str = ""
     """The capability it needs: a path into the results of `initialize` and `session/new`, or "" for none."""
     superseded: str = ""
-    """Why the edition's own text overrules it; then it is reported and never judged."""
+    """The reason why the edition's own text overrules it; then it is reported and never judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every rule of every edition for both sides, and which of them fail together."""
+"""The table of all rules of every edition for both sides, and the causes that group them."""
 
 from __future__ import annotations
 

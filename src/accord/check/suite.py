@@ -28,8 +28,7 @@ def conformance(
 
         test_conformance = conformance([sys.executable, "my_agent.py"], Options(edition="v1"))
 
-    A rule that was not judged is skipped with the reason; so is a broken rule that should hold and need not, unless
-    `advisory`.
+    A rule that was not judged is skipped with the reason; so is a broken advisory rule, unless `advisory`.
     """
     import pytest  # noqa: PLC0415 - only a test suite has it
 

@@ -175,7 +175,7 @@ def left_changed(program: Sequence[str], env: Mapping[str, str | None]) -> list[
 
 
 async def _to_its_end(work: Coroutine[Any, Any, list[Restored]]) -> list[Restored]:
-    """Do work that has bounds of its own, also when the check is cancelled meanwhile; then it is cancelled after it."""
+    """Finish bounded work also when the check is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -42,7 +42,7 @@ RULES = agent_rules(
 
 
 ANSWER_SECONDS = scaled(3.0)
-"""Bound for the answer to an array, counted from the sign of life that follows it."""
+"""The time limit for the answer to an array, counted from the sign of life that follows it."""
 
 
 def _request(id_: Any, method: str, params: Any = None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ async def arrays(agent: AgentConversation) -> Notes:
 
 
 async def _send_array(agent: AgentConversation, notes: Notes, name: str, array: list[Any]) -> bool:
-    """Say an array and listen; whether the agent lives."""
+    """Send an array and wait for the reaction; whether the agent lives."""
     since = agent.wire.send_json(array)
     try:
         await agent.is_alive()
@@ -130,7 +130,7 @@ async def _work(agent: AgentConversation, notes: Notes) -> bool:
     agent.wire.send_json([_request("work", "session/prompt", prompt), _request("quick", "_example.com/unknown")])
     speech = ("agent_message", "agent_message_chunk", "tool_call_update")
     seconds = min(agent.options.turn_seconds, ANSWER_SECONDS)
-    # Without a sign it may think for long: that is work as well.
+    # Without a first message it may still be working.
     with suppress(Silence):
         await agent.wire.until(
             lambda entry: answers_an_array(entry) or is_update(entry.message, session, *speech), since, seconds
@@ -203,7 +203,7 @@ def the_answers_come_as_one_array_when_all_are_there(evidence: Evidence) -> None
 
 
 def _is_nobodys(entry: Entry) -> bool:
-    """Whether a line is an answer without an id: that one is no answer to a call."""
+    """Whether a line is an answer without an id, which answers no call."""
     return isinstance(entry.message, dict) and entry.message.get("id", 0) is None
 
 

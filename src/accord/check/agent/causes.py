@@ -1,4 +1,4 @@
-"""Which rules for agents fail together for one cause."""
+"""The table of rules for agents that fail together for one cause."""
 
 from __future__ import annotations
 
@@ -131,4 +131,4 @@ CAUSES: tuple[Cause, ...] = (
         "ACCORD-MESSAGE-201"),
 )
 # fmt: on
-"""Which failures follow from which other ones."""
+"""The failures that follow from other failures."""

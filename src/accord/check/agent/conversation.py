@@ -1,6 +1,6 @@
-"""The client end of a conversation with an agent, in every edition: handshake, sessions, turns and their ends.
+"""The client's side of a conversation with an agent, in every edition: handshake, sessions, turns and their ends.
 
-Where an agent misses something that every agent must do, the step fails and the failure names the broken rule, so that
+Where an agent lacks something that every agent must do, the step fails and the failure names the broken rule, so that
 rules which could not be judged for that reason are grouped with it.
 """
 
@@ -108,7 +108,7 @@ def text(content: str) -> dict[str, Any]:
 
 
 MAX_SILENCES = 2
-"""How often something is waited for in vain with its full time."""
+"""How often the full time is waited in vain for the same thing."""
 _SHORT_SECONDS = 0.2
 
 
@@ -119,7 +119,7 @@ class WaitLimits:
         self._silences: Counter[str] = Counter()
 
     def note(self, rule: str) -> None:
-        """It did not come in its full time."""
+        """Note that the full time passed in vain."""
         if rule:
             self._silences[rule] += 1
 
@@ -127,7 +127,7 @@ class WaitLimits:
         return self._silences[rule]
 
     def is_over(self, rule: str) -> bool:
-        """Whether it is not waited for any more."""
+        """Whether waiting for it has been given up."""
         return self._silences[rule] >= MAX_SILENCES
 
     def seconds(self, seconds: float, rule: str) -> float:
@@ -157,7 +157,7 @@ class AgentConversation:
         self.notes = notes
         self.limits = limits or WaitLimits()
         self.ledger = ledger
-        """None where nothing is ever set."""
+        """The ledger of settings; None where nothing is ever set."""
         self.initialized: dict[str, Any] = {}
         """The result of the handshake."""
         self.ask = wire.ask
@@ -174,7 +174,7 @@ class AgentConversation:
 
     @property
     def now(self) -> int:
-        """The place in the record where the next line will stand."""
+        """The place of the next line in the record."""
         return len(self.wire.entries)
 
     @contextmanager
@@ -202,7 +202,7 @@ class AgentConversation:
             raise self._failure(f"request {id_!r} was not answered", rule, silence, *self._asked(id_)) from None
 
     def _failure(self, what: str, rule: str, silence: Silence, *evidence: Entry) -> StepFailed:
-        """The failure of a step that waited for something in vain, which is noted."""
+        """The failure of a step that waited in vain, which is noted."""
         if isinstance(silence, ProgramEnded):
             return StepFailed(f"{what}: {silence}", rule, *evidence)
         why = self.limits.reason() if self.limits.is_over(rule) else str(silence)
@@ -229,11 +229,11 @@ class AgentConversation:
         return plain if self.limits.count(plain) else rule
 
     async def request(self, method: str, params: Any, rule: str = "", seconds: float | None = None) -> dict[str, Any]:
-        """Ask and wait for the answer, result or error."""
+        """Send a request and wait for the answer, result or error."""
         return await self.answer(self.ask(method, params), rule, seconds)
 
     async def result(self, method: str, params: Any, rule: str) -> dict[str, Any]:
-        """Ask for something that has to succeed; gives the result.
+        """Send a request that has to succeed; returns the result.
 
         Raises:
             StepFailed: It did not; `rule` is blamed.
@@ -257,7 +257,7 @@ class AgentConversation:
     # --- the handshake
 
     async def handshake(self, *, able: bool = False) -> dict[str, Any]:
-        """Send `initialize`, and log in if a login method is configured; gives the result of `initialize`.
+        """Send `initialize`, and log in if a login method is configured; returns the result of `initialize`.
 
         Raises:
             StepFailed: It did not succeed.
@@ -273,11 +273,11 @@ class AgentConversation:
         return self.initialized
 
     async def log_in(self) -> dict[str, Any]:
-        """Log in with the configured method; gives the answer."""
+        """Log in with the configured method; returns the answer."""
         return await self.request(LOGIN[self.edition], {"methodId": self.options.auth_method})
 
     async def open(self) -> tuple[Any, dict[str, Any]]:
-        """Open a session; gives the id of the request, and its result if it has a session id.
+        """Open a session; returns the id of the request, and its result if it has a session id.
 
         Raises:
             StepFailed: There is none.
@@ -289,7 +289,7 @@ class AgentConversation:
         return new, result
 
     async def new(self, **params: Any) -> str:
-        """Open a session; gives its id.
+        """Open a session; returns its id.
 
         Raises:
             StepFailed: There is none.
@@ -303,19 +303,19 @@ class AgentConversation:
     # --- turns
 
     def prompt(self, session: str, *blocks: Any, **params: Any) -> Any:
-        """Send a prompt without waiting; gives the id of its request."""
+        """Send a prompt without waiting; returns the id of its request."""
         prompt = [text(block) if isinstance(block, str) else block for block in blocks]
         return self.ask("session/prompt", {"sessionId": session, "prompt": prompt, **params})
 
     async def turn(self, session: str, *blocks: Any, **params: Any) -> Any:
-        """A prompt (by default the plain one) up to the end of its turn; gives the id of its request."""
+        """Send a prompt (by default the plain one) and wait for the end of its turn; returns the id of its request."""
         since = self.now
         id_ = self.prompt(session, *(blocks or (self.options.prompt,)), **params)
         await self.end_of_turn(session, id_, since)
         return id_
 
     async def end_of_turn(self, session: str, id_: Any, since: int) -> dict[str, Any]:
-        """Wait for the answer and, where that is a receipt only, for the end of the work; gives the answer.
+        """Wait for the answer and, where that is a receipt only, for the end of the work; returns the answer.
 
         Raises:
             StepFailed: The turn did not end. A prompt that was answered with an error has ended.
@@ -339,7 +339,7 @@ class AgentConversation:
             raise self._failure("the session never became idle", IDLE_RULE, silence, *last) from None
 
     async def begin(self, session: str) -> Any:
-        """Begin a turn that should go on for a while, and wait for its first sign; gives the id of its request.
+        """Begin a turn that should go on for a while, and wait for its first message; returns the id of its request.
 
         A short turn is given the time to end, so that its end is not mistaken for a reaction to the next message.
         """
@@ -353,7 +353,7 @@ class AgentConversation:
         def begins(entry: Entry) -> bool:
             return is_update(entry.message, session, "agent_message_chunk", "agent_message", "tool_call") or ends(entry)
 
-        # It may think for long: that is work to be cancelled as well.
+        # Without a message it may still be working: that can be cancelled as well.
         with suppress(Silence):
             await self.wire.until(begins, since, min(self.options.turn_seconds, 3.0))
             await self.wire.until(ends, since, self.options.quiet_seconds)
@@ -387,6 +387,6 @@ class AgentConversation:
                     raise
             else:
                 return True
-        # An agent that leaves extensions unanswered may live all the same.
+        # An agent that does not answer extensions may be alive.
         await self.request("session/new", {"cwd": self.cwd, "mcpServers": []}, "ACP-SESSION-001")
         return True

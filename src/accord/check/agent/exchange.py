@@ -15,7 +15,7 @@ from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
 from accord.check.rule import V2, EditionName
 
 NO_SESSION = "accord-check-no-such-session"
-"""The id of a session that never was."""
+"""The id of a session that never existed."""
 CANCEL_RULE: dict[EditionName, str] = {"v1": "ACP-CANCEL-001", "v2_june": "ACP-CANCEL-001", "v2": "ACP-CANCEL-201"}
 UNKNOWN_ID = "accord-check-nobody"
 TRACE = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
@@ -32,7 +32,7 @@ async def answer_or_none(agent: AgentConversation, id_: Any, seconds: float | No
 
 
 async def ask_and_wait(agent: AgentConversation, method: str, params: Any, id_: Any = None) -> Any:
-    """Ask, and wait until it was answered or the time is over; gives the request's id."""
+    """Send a request and wait for its answer or the timeout; returns the request's id."""
     id_ = agent.ask(method, params, id_)
     await answer_or_none(agent, id_)
     return id_
@@ -61,7 +61,7 @@ def folders(agent: AgentConversation, *names: str) -> Iterator[list[Path]]:
 
 
 async def wait_for_answers(agent: AgentConversation, *ids: Any) -> list[Any]:
-    """Wait for the answers to some requests, those that come; gives the ids."""
+    """Wait for the answers to some requests, as far as they come; returns the ids."""
     for id_ in ids:
         # The judge of this request reports that it was not answered.
         with suppress(Silence):
@@ -70,7 +70,7 @@ async def wait_for_answers(agent: AgentConversation, *ids: Any) -> list[Any]:
 
 
 async def ask_all(agent: AgentConversation, **requests: tuple[str, Any]) -> dict[str, Any]:
-    """Ask for some things, one after the other; gives the ids of the requests by their names."""
+    """Send requests one after the other; returns their ids by name."""
     ids = {}
     for name, (method, params) in requests.items():
         ids[name] = agent.ask(method, params)
@@ -79,7 +79,7 @@ async def ask_all(agent: AgentConversation, **requests: tuple[str, Any]) -> dict
 
 
 async def shows_life(agent: AgentConversation, rule: str = "ACCORD-CLOSE-204") -> None:
-    """A sign of life: any answer to a request that does nothing.
+    """Get a sign of life: any answer to a request without effect.
 
     Closing a session that does not exist works also with agents that do not refuse unknown methods.
     """
@@ -116,7 +116,7 @@ async def settle_cancelled(agent: AgentConversation, session: str, since: int) -
 async def wait_for_question(
     agent: AgentConversation, method: str, session: str, since: int, prompt: Any
 ) -> Entry | None:
-    """Wait until the agent asks for something in a turn; None if the turn ended, or never began, without that."""
+    """Wait for a request of the agent in a turn; None if the turn ended, or never began, without one."""
 
     def is_over(message: Any) -> bool:
         return is_state(message, session, "idle") or (is_answer(message, prompt) and "error" in message)
@@ -126,7 +126,7 @@ async def wait_for_question(
 
 
 def first_option(question: Any) -> Any:
-    """The id of the first option of a permission, or None where there is no such thing."""
+    """The id of the first option of a permission request, or None."""
     params = question.get("params")
     options = params.get("options") if isinstance(params, dict) else None
     first = options[0] if isinstance(options, list) and options else None
@@ -158,7 +158,7 @@ async def end_of_cancelled(agent: AgentConversation, session: str, prompt: Any, 
 
 
 async def answered_turn(agent: AgentConversation, session: str, text_: str, rule: str) -> Any:
-    """A turn up to its answer, whatever that is; gives the id of the prompt."""
+    """Run a turn up to its answer, result or error; returns the id of the prompt."""
     prompt = agent.prompt(session, text_)
     await agent.end_of_answered_turn(prompt, rule)
     return prompt
@@ -173,7 +173,7 @@ async def comes(agent: AgentConversation, id_: Any, seconds: float) -> bool:
 
 
 async def ask_and_blame(agent: AgentConversation, method: str, params: Any, rule: str) -> Any:
-    """Ask and wait; `rule` is blamed where there is no answer. Gives the id of the request."""
+    """Send a request and wait; `rule` is blamed where there is no answer. Returns the id of the request."""
     id_ = agent.ask(method, params)
     await agent.answer(id_, rule)
     return id_
@@ -188,7 +188,7 @@ async def closed(agent: AgentConversation, session: str) -> bool:
 
 
 async def answers_received(agent: AgentConversation, id_: Any) -> list[Any]:
-    """Wait for the answer to a request; gives every answer that came."""
+    """Wait for the answer to a request; returns every answer that came."""
     await wait_for_answers(agent, id_)
     return [entry.message for entry in agent.wire.entries if not entry.sent and is_answer(entry.message, id_)]
 

@@ -123,7 +123,7 @@ async def _probe(agent: AgentConversation, version: int) -> Notes:
 
 @step("own")
 async def oversized_version(agent: AgentConversation) -> Notes:
-    """A client from the far future."""
+    """A client with a version far above any that exists."""
     return await _probe(agent, FAR_FUTURE)
 
 
@@ -135,7 +135,7 @@ async def version_one(agent: AgentConversation) -> Notes:
 
 @step("own", editions=V2)
 async def v2_before_the_handshake(agent: AgentConversation) -> Notes:
-    """A request that comes too early; then clients from the future, one without a name and one with a name."""
+    """A request before the handshake; then clients of higher versions, one without a name and one with a name."""
     return await ask_all(
         agent,
         early=("session/list", {}),
@@ -146,7 +146,7 @@ async def v2_before_the_handshake(agent: AgentConversation) -> Notes:
 
 @step("own", editions=V2)
 async def v2_early_notification(agent: AgentConversation) -> Notes:
-    """A notification that comes too early, and the handshake; alone, since there are agents that end of it."""
+    """A notification before the handshake, then the handshake; in its own process, since some agents exit."""
     since = agent.notify("session/cancel", {"sessionId": NO_SESSION})
     return {"since": since, **await ask_all(agent, handshake=("initialize", BARE["v2"]))}
 
@@ -159,7 +159,7 @@ async def v2_ancient_client(agent: AgentConversation) -> Notes:
 
 @step("own", editions=V2)
 async def v2_handshakes(agent: AgentConversation) -> Notes:
-    """A handshake that fails, one with odd capabilities, one more; and another when it is too late for that."""
+    """A handshake that fails, one with odd capabilities, one more; and another after the first request."""
     params = BARE["v2"]
     return await ask_all(
         agent,

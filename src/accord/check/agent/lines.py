@@ -62,7 +62,7 @@ LINES = {
 }
 
 BIG_ID = 2**53 + 1
-"""The first whole number that a floating point number cannot be."""
+"""The first whole number that a double cannot represent."""
 
 
 def _request(**fields: Any) -> bytes:
@@ -85,7 +85,7 @@ UNUSUAL_LINES: dict[str, bytes] = {
     "no UTF-8": b'{"jsonrpc":"2.0","id":900106,"method":"_\xff\xfe","params":{}}',
     "an array": b"[" + _request(id=900_107, params={}) + b"]",
 }
-"""The last ones are those that an agent may die of."""
+"""Unusual lines; those that end some agents come last."""
 LARGE_BYTES = 5 * 1024 * 1024
 _MEBIBYTE = 1 << 20
 
@@ -161,7 +161,7 @@ def every_line_is_one_message(evidence: Evidence) -> None:
         if problem:
             raise Violation(f"a line on stdout {problem} (process {record.name!r})", entry)
     for record in evidence.records:
-        # Whoever was killed could not finish a line.
+        # A killed process could not finish a line.
         if record.unended.strip() and record.ended_by in {"itself", "closed stdin"}:
             said = record.unended[:60].decode(errors="replace")
             raise Violation(f"the last line on stdout has no end: {said!r} (process {record.name!r})")
@@ -249,7 +249,7 @@ def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
 
 
 def _is_usual(turn: RecordedTurn) -> bool:
-    """Whether a prompt is made of text, for a session that is there; it may have metadata."""
+    """Whether a prompt is made of text, for an existing session; it may have metadata."""
     message = as_dict(turn.asked.message)
     blocks = listed(as_dict(message.get("params")).get("prompt"))
     is_text = bool(blocks) and all(as_dict(block).get("type") == "text" for block in blocks)
@@ -294,13 +294,13 @@ def blank_lines_do_no_harm(evidence: Evidence) -> None:
 @judge("ACCORD-WIRE-211", steps=("v2_large_message",))
 def a_large_message_is_answered(evidence: Evidence) -> None:
     run = evidence.step("v2_large_message")
-    # The request itself is no evidence that anybody wants to read.
+    # The request itself does not show that the agent reads.
     if not run.answers(run["large"]):
         raise Violation("a request of one mebibyte was not answered")
 
 
 def _read(entry: Entry) -> Any:
-    """A line as JSON; that it is UTF-8 is another rule's matter."""
+    """A line as JSON; another rule judges its UTF-8."""
     if entry.message is not None:
         return entry.message
     try:
@@ -372,7 +372,7 @@ def no_message_is_spread_over_lines(evidence: Evidence) -> None:
 
 @step("own", editions=V1_JUNE)
 async def exit_while_busy(agent: AgentConversation) -> Notes:
-    """A turn that runs when its client goes away: the end of the process is the end of stdin."""
+    """A turn that runs when its client closes stdin, which should end the process."""
     await agent.handshake()
     session = await agent.new()
     since = agent.now

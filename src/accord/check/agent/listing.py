@@ -100,10 +100,10 @@ async def list_pages(agent: AgentConversation) -> Notes:
     return {**notes, "all": await pages(agent)}
 
 
-# Nobody else makes sessions by then, which could move others from one page to the next.
+# No other step creates sessions by then, which could move others from one page to the next.
 @step("again", editions=V2, gate=SESSIONS)
 async def v2_lists(agent: AgentConversation) -> Notes:
-    """All pages of the list; and the first without params, with null for them, and a page that never was."""
+    """All pages of the list; the first without params and with null params; and a page with an unknown cursor."""
     pages = []
     params: dict[str, Any] = {}
     for _ in range(_MOST_PAGES):

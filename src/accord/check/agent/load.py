@@ -40,7 +40,7 @@ RULES = agent_rules(
 
 
 _LAST_CHUNKS = 3
-"""Where messages have no ids, the last chunks stand for the last message."""
+"""How many of the last chunks count as the last message where messages have no ids."""
 
 HISTORY_OF_JUNE = (
     "user_message",
@@ -57,7 +57,7 @@ HISTORY_OF_JUNE = (
 
 @step("again", editions=V1_JUNE, gate=gate("load"), order=30)
 async def load_two_turns(agent: AgentConversation) -> Notes:
-    """The session with two turns of another process, and one that never was."""
+    """The session with two turns of another process, and one that never existed."""
     before = agent.notes.get("two_turns")
     if before is None:
         raise StepFailed("there is no session from before")
@@ -192,7 +192,7 @@ def _last_messages(run: StepResult, kinds: tuple[str, ...]) -> list[str]:
 
 
 def reopening(run: StepResult, id_: Any, what: str) -> StepResult:
-    """A step of which one request succeeded; whether it does is another rule's business."""
+    """A step with one request that succeeded; another rule judges whether it does."""
     if not any("result" in answer for _, answer in run.answers(id_)):
         raise Inconclusive(f"the session was not {what}")
     return run

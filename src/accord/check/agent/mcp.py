@@ -84,7 +84,7 @@ def _entry(agent: AgentConversation, command: str, *args: str) -> dict[str, Any]
 
 @step("bare", editions=V1_JUNE, gate=STDIO, order=80)
 async def mcp_server_started(agent: AgentConversation) -> Notes:
-    """A session with a server, and a turn if it takes that for the server to be greeted."""
+    """A session with a server, and a turn if the agent sends `initialize` only then."""
     script = Path(agent.folder) / "accord_check_server.py"
     script.write_text(SERVER)
     listener = _GreetingListener()
@@ -102,7 +102,7 @@ async def mcp_server_started(agent: AgentConversation) -> Notes:
 
 
 async def _greeting(agent: AgentConversation, listener: _GreetingListener, session: str) -> str:
-    """When the server was greeted; "" for never."""
+    """When the server got `initialize`; "" for never."""
     bound = min(agent.options.timeout_seconds, _GREETED_SECONDS)
     if await listener.is_greeted(bound / 5):
         return "when the session was opened"
@@ -123,7 +123,7 @@ async def mcp_server_missing(agent: AgentConversation) -> Notes:
 
 @step(gate=SESSIONS, order=65)
 async def mcp_servers(agent: AgentConversation) -> Notes:
-    """Well-formed MCP servers, of which none is there, each in a session of its own; only kinds that are advertised."""
+    """Well-formed MCP servers that do not exist, each in a session of its own; only advertised kinds."""
     stdio: Notes = {"name": "gone", "command": sys.executable, "args": ["-c", ""], "env": []}
     if agent.edition != "v1":
         stdio = {"type": "stdio", **stdio}

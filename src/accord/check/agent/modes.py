@@ -45,7 +45,7 @@ _MODE = Key("mode", "mode")
 
 @step("bare", editions=V1, order=76, gate={"v1": "new.modes"})
 async def set_modes(agent: AgentConversation) -> Notes:
-    """A mode that is not there; then another mode, as a mode and as an option."""
+    """A mode that does not exist; then another mode, as a mode and as an option."""
     new = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": []})
     opened = (await agent.answer(new, "ACP-SESSION-001")).get("result")
     if not isinstance(opened, dict) or not isinstance(opened.get("modes"), dict):
@@ -117,7 +117,7 @@ def mode_and_option_have_the_same_value(evidence: Evidence) -> None:
         found = True
         ids = [as_dict(mode).get("id") for mode in listed(modes.get("availableModes"))]
         values = [choice.get("value") for choice in choices_of(option)]
-        # A value that is none of its own list is another rule's business.
+        # Another rule judges a value that is not in its own list.
         is_sound = modes.get("currentModeId") in ids and option.get("currentValue") in values
         if is_sound and modes["currentModeId"] != option["currentValue"]:
             raise Violation(f"the mode is {modes['currentModeId']!r}, its option {option['currentValue']!r}", entry)

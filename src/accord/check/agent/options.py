@@ -60,13 +60,13 @@ RULES = agent_rules(
 
 
 _MOST_VALUES = 4
-"""How many values of one option are tried until one is taken."""
+"""How many values of one option are tried until one is accepted."""
 KEYS = {"v2": "configId", "v2_june": "id"}
 
 
 @step("able", gate=SESSIONS, order=20)
 async def options(agent: AgentConversation) -> Notes:
-    """`changes` has for each change the option, the value, the request; `mode` is the mode that `set_mode` wished for.
+    """`changes` has for each change the option, the value, the request; `mode` is the mode that `set_mode` requested.
 
     A value that is refused is followed by the next; the last request counts. `untouched` are the reasons why something
     was left alone. `resume` is there where sessions can be resumed.
@@ -102,7 +102,7 @@ async def _change(agent: AgentConversation, session: str, setting: Setting, note
 
 
 def offered_values(agent: AgentConversation, setting: Setting) -> tuple[list[Value], str]:
-    """The values a setting may be set to, its current value last; and the reason why others are left out.
+    """The values that a setting may get, its current value last; and the reason why others are left out.
 
     A setting that is to be left alone has none at all: not even its own value is sent to it.
     """
@@ -113,13 +113,13 @@ def offered_values(agent: AgentConversation, setting: Setting) -> tuple[list[Val
     reason = next(iter(reasons.values()), agent.ledger.why_not(setting, None))
     if reason and not allowed:
         return [], reason
-    # A toggle has no list of values, and a list without the value that holds is another rule's business.
+    # A toggle has no list of values, and another rule judges a list without the current value.
     own = [setting.value] if isinstance(setting.value, bool) or setting.value in setting.choices else []
     return [*allowed[:_MOST_VALUES], *own], ""
 
 
 async def set_first_taken(agent: AgentConversation, session: str, key: Key, values: list[Value]) -> tuple[Value, Any]:
-    """Set one value after the other until one is taken; gives the last one and its request."""
+    """Set one value after the other until one is accepted; returns the last one and its request."""
     value, request = values[0], None
     for value in values:
         request = agent.ask(*request_for(agent.edition, session, key, value))

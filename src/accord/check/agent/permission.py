@@ -103,7 +103,7 @@ async def _close(agent: AgentConversation, session: str) -> None:
 
 @step("able", editions=V1_JUNE, order=32)
 async def rejected_work(agent: AgentConversation) -> Notes:
-    """A turn of a client that rejects whatever it is asked to permit."""
+    """A turn of a client that rejects every permission request."""
     session = await agent.new()
     since = agent.now
     no = choosing("reject_once", "reject_always")
@@ -140,7 +140,7 @@ async def cancelled_when(agent: AgentConversation, holds: Callable[[Entry], bool
 
 @step("able", editions=V1_JUNE, order=36)
 async def cancel_in_permission(agent: AgentConversation) -> Notes:
-    """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
+    """A turn that is cancelled while a permission request is open, which is then answered `cancelled`."""
     with agent.replying(session__request_permission=lambda _: None, **TerminalReplies(exitCode=0).replies()):
         return await cancelled_when(
             agent, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
@@ -190,7 +190,7 @@ async def _question_or_work(agent: AgentConversation, session: str, prompt: obje
         return ended or spoke or is_request(entry.message, PERMISSION) or is_state(entry.message, session, "idle")
 
     seconds = agent.options.turn_seconds if agent.options.tool_prompt else min(agent.options.turn_seconds, 3.0)
-    # Without a sign there is work to be cancelled, and no question.
+    # Without a message there is work to be cancelled, and no question.
     with suppress(Silence):
         await agent.wire.until(is_sign, since, seconds)
 
@@ -317,7 +317,7 @@ def _sessions_of(record: Record) -> set[Any]:
 @judge("ACP-PERM-201", steps=("turns", "meet_able"))
 def a_permission_question_is_whole(evidence: Evidence) -> str:
     questions = _questions(evidence)
-    # Once for each process: an agent may ask a million times.
+    # Once for each process: an agent may send a million requests.
     known: dict[int, set[Any]] = {}
     for record, entry, message in questions:
         params = message.get("params")

@@ -220,7 +220,7 @@ def offered(record: Record) -> dict[str, Any]:
 
 
 def offers_path(offer: dict[str, Any], *path: str) -> bool:
-    """Whether something is offered; an empty object is a yes."""
+    """Whether a capability is offered; an empty object counts."""
     value: Any = offer
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -321,7 +321,7 @@ def check_unique(ids: list[Any], what: str, entry: Entry) -> None:
 
 
 def succeeds(run: StepResult, id_: Any) -> Any:
-    """The result of a request; an empty answer may be null, as the text shows it in places."""
+    """The result of a request; an empty result may be null, as some examples of the specification show."""
     result = run.result(id_)
     if result is not None and not isinstance(result, dict):
         raise run.violation("the result is no object", id_)

@@ -109,14 +109,14 @@ async def invalid_params(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V1_JUNE, order=74, gate={"v1": "new.configOptions", "v2_june": "new.configOptions"})
 async def invalid_options(agent: AgentConversation) -> Notes:
-    """An option that is not there, and a value that an option does not have."""
+    """An unknown option, and a value that an option does not have."""
     opened = await agent.result("session/new", {"cwd": agent.cwd, "mcpServers": []}, "ACP-SESSION-001")
     session, rule = opened.get("sessionId"), "ACCORD-CONFIG-005"
     params = {"sessionId": session, "configId": UNKNOWN_ID, "value": "x"}
     notes: Notes = {"option": await ask_and_blame(agent, "session/set_config_option", params, rule)}
     for setting in settings_in(opened):
         is_select = setting.key.kind == "option" and isinstance(setting.value, str)
-        # An agent that takes any value has another one then: also that only where it may be, and set back.
+        # An agent that accepts any value has changed it then: so only where that is allowed, and restored.
         if is_select and agent.ledger is not None and not agent.ledger.why_not(setting, UNKNOWN_ID):
             params = {"sessionId": session, "configId": setting.key.id, "value": UNKNOWN_ID}
             notes["value"] = await ask_and_blame(agent, "session/set_config_option", params, rule)
@@ -126,7 +126,7 @@ async def invalid_options(agent: AgentConversation) -> Notes:
 
 @step(order=75)
 async def unknown_session(agent: AgentConversation) -> Notes:
-    """A prompt and a cancellation for a session that is not there."""
+    """A prompt and a cancellation for an unknown session."""
     prompt = agent.prompt("nobody", agent.options.prompt)
     await answer_or_none(agent, prompt)
     cancel = agent.notify("session/cancel", {"sessionId": "nobody"})
@@ -135,7 +135,7 @@ async def unknown_session(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, gate=SESSIONS)
 async def v2_refused_sessions(agent: AgentConversation) -> Notes:
-    """Sessions that must not be, and one with null in the place of lists."""
+    """Sessions with invalid params, and one with null in place of lists."""
     unknown = {"type": "_accord.check/pigeons", "name": "accord-check"}
     ids = await ask_all(
         agent,
@@ -152,7 +152,7 @@ async def v2_refused_sessions(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, gate=SESSIONS)
 async def v2_unknown_sessions(agent: AgentConversation) -> Notes:
-    """A session that never was is prompted, resumed and closed."""
+    """An unknown session is prompted, resumed and closed."""
     named = {"sessionId": NO_SESSION}
     return await ask_all(
         agent,
@@ -186,7 +186,7 @@ async def v2_wrong_options(agent: AgentConversation) -> Notes:
 
 
 def _selects(agent: AgentConversation, result: Any) -> list[Setting]:
-    """The options of a new session with values to choose from, but for those that are to be left alone."""
+    """The options of a new session with values to choose from, without protected ones."""
     if agent.ledger is None:
         return []
     found = [each for each in settings_in(result) if each.key.kind == "option" and isinstance(each.value, str)]

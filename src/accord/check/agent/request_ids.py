@@ -106,7 +106,7 @@ def own_ids_are_good(evidence: Evidence) -> None:
 
 
 def _own_ids(record: Record) -> int:
-    """How many requests the agent made in a process; their ids are looked at."""
+    """The number of requests that the agent made in a process; checks their ids."""
     waiting: set[str] = set()
     count = 0
     for entry in record.entries:

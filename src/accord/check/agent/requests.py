@@ -1,4 +1,4 @@
-"""JSON-RPC requests, notifications, responses and errors, and requests that are taken back."""
+"""JSON-RPC requests, notifications, responses and errors, and requests that are withdrawn."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def strange_requests(agent: AgentConversation) -> Notes:
 
     `extension` is a request that starts with an underscore, `unknown` one that does not; `notifications` is the place
     of the first notification, and at `quiet` an answer to one would have come; `after` is a session that is asked for
-    when all of it is over.
+    after all of them.
     """
     await agent.handshake()
     for id_ in IDS:
@@ -155,7 +155,7 @@ line_step(
 
 @step("bare", editions=V2, order=LATE)
 async def v2_takes_back_nothing(agent: AgentConversation) -> Notes:
-    """`$/cancel_request` for requests that never were, and for one that was answered."""
+    """`$/cancel_request` for unknown requests, and for one that was answered."""
     answered = agent.ask("session/close", {"sessionId": NO_SESSION})
     await agent.answer(answered)
     since = agent.now
@@ -188,7 +188,7 @@ def an_answer_has_the_id_of_its_request(evidence: Evidence) -> None:
 
 
 def _strange_answer(run: StepResult, since: int, before: int | None = None) -> Entry | None:
-    """The first answer in a part of the record to nothing that we asked for."""
+    """The first answer in a part of the record that answers no request of ours."""
     asked = [message["id"] for _, message in messages_in(run.entries, sent=True) if _is_request(message)]
     for entry, message in messages_in(run.entries[since:before]):
         id_ = message.get("id")

@@ -23,7 +23,7 @@ from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
 RESTORE_SECONDS = scaled(20.0)
-"""For the process that sets everything back, from its start to its last answer."""
+"""The time limit of the process that restores settings, from its start to its last answer."""
 ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3
 """One setting may change another: values that still differ are set once more."""
@@ -165,7 +165,7 @@ async def leftovers(program: Program, options: Options, folder: Path, journal: J
 
 
 LEAVING_SECONDS = scaled(1.0)
-"""For the end of an agent when the check is cancelled."""
+"""The time limit for the end of an agent when the check is cancelled."""
 
 
 class AgentRunner:
@@ -323,7 +323,7 @@ class AgentRunner:
         self._done += 1
 
     async def _run_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
-        """Whether the process is good for another step."""
+        """Run one step; whether the process can be used for another one."""
         agent = self._conversation(wire)
         run = StepResult(step.name, wire.entries, agent.now, agent.now)
         self.evidence.steps[step.name] = run
@@ -341,7 +341,7 @@ class AgentRunner:
         except PROBLEMS as error:
             run.failure = StepFailed(unexpected("agent", error))
         if wire.overflowed and run.failure is not None:
-            # All that an endless stream spoils has one cause.
+            # All failures that an endless stream causes have one cause.
             self._flood = self._flood or run.failure.blame or PROMPT_RULE[self._options.edition]
             run.failure = StepFailed(run.failure.reason, self._flood, *run.failure.evidence)
             run.failure.is_silence = True

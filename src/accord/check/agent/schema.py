@@ -1,4 +1,4 @@
-"""Messages fit the schema of their edition: shapes, keys, open enums, metadata and extensions."""
+"""The schema of messages in their edition: shapes, keys, open enums, metadata and extensions."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class _Window(NamedTuple):
     asked: Entry
     part: list[Entry]
     others: set[str]
-    """Sessions that were open by then, and of which nothing was asked meanwhile."""
+    """Sessions that were open by then, and that got no request meanwhile."""
 
 
 @step("bare", editions=V1_JUNE, order=62)
@@ -222,7 +222,7 @@ def _is_speech(message: dict[str, Any]) -> bool:
 @judge("ACCORD-SESSION-001", steps=("allowed_work",))
 def requests_name_a_session_of_this_connection(evidence: Evidence) -> None:
     found = False
-    # Once for each process: an agent may ask a million times.
+    # Once for each process: an agent may send a million requests.
     known: dict[int, set[str]] = {}
     for record, entry, params in questions(evidence, "fs/", "terminal/", "session/request_permission"):
         found = True

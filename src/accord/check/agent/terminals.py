@@ -228,7 +228,7 @@ def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
         if not is_absolute(cwd):
             raise Violation(f"the folder of a terminal is {cwd!r}", each.entry)
         key = str(each.session), str(each.update.get("terminalId"))
-        # Another process may give the same names to other things: only one record at a time.
+        # Another process may use the same ids: only one record at a time.
         first = folders.setdefault((f"{each.record.name} {key[0]}", key[1]), each)
         if first.update["cwd"] != cwd:
             raise Violation(f"the folder of a terminal changed to {cwd!r}", first.entry, each.entry)

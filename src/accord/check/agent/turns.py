@@ -25,7 +25,7 @@ class RecordedTurn(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it came to its own end."""
+        """Whether it ended by itself."""
         return self.answered is not None and isinstance(self.answer.get("result"), dict) and not self.is_cancelled
 
 

@@ -115,7 +115,7 @@ def _judged(rule: CheckRule, evidence: Evidence) -> tuple[Judgement, ...]:
 
 
 def _blamed(rule: CheckRule, evidence: Evidence, excused: set[str]) -> list[Judgement]:
-    """A failure for each part that ended because this rule is broken, but for those that a judge looked at."""
+    """A failure for each part that ended because this rule is broken, without those that a judge examined."""
     others = [run.failure for name, run in evidence.steps.items() if name not in excused]
     return [
         Judgement("was_kept_in_every_part", "FAIL", failure.reason, "", failure.evidence)
@@ -128,7 +128,7 @@ def _blamed(rule: CheckRule, evidence: Evidence, excused: set[str]) -> list[Judg
 
 
 def with_agent(argv: Sequence[str], agent: Sequence[str]) -> list[str]:
-    """A command with the agent's command in the places that are kept for it."""
+    """A command with the agent's command in place of `{agent}`."""
     given: list[str] = []
     for argument in argv:
         if argument == PLACEHOLDER:
@@ -139,7 +139,7 @@ def with_agent(argv: Sequence[str], agent: Sequence[str]) -> list[str]:
 
 
 async def serve_once(program: Program, options: Options, agent: StubAgent) -> None:
-    """Start the client and serve it until it ends, or nothing more comes of it.
+    """Start the client and serve it until it ends, or stays inactive.
 
     Raises:
         ConnectFailed: There is no such command.
@@ -164,7 +164,7 @@ async def serve_once(program: Program, options: Options, agent: StubAgent) -> No
 
 
 async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> RunningProgram:
-    """Where we are, unless it shall be somewhere else: a command that was given to us has its paths from here."""
+    """Start it in our directory, unless another one is given: relative paths of the command start here."""
     child, pipes = start(argv, cwd or None, env)
     client = RunningProcess(child, pipes, lambda _: None)
     await client.open()
@@ -269,7 +269,7 @@ class _RelayServer:
                 if wire.overflowed:
                     break
         except ConnectionError:
-            pass  # It was killed: that is an end too.
+            pass  # Killing it also ends the connection.
         finally:
             wire.feed(b"")
             self._host.changed.set()

@@ -19,10 +19,10 @@ from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 
 When: TypeAlias = Literal["turn", "after", "hold"]
-"""Inside a turn; when it has been answered; or in a turn of its own that the client should cancel."""
+"""The part for a step: inside a turn, after its answer, or in a turn of its own that the client should cancel."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 
-# A client that once left something unanswered is not given the whole time again.
+# A client that left a request unanswered does not get the full time again.
 IMPATIENT_SECONDS = 0.5
 KNOWS = "ACCORD-CLIENT-EXT-001"
 STEPS = StepRegistry()
@@ -34,14 +34,15 @@ def step(
 ) -> Callable[[P], P]:
     """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
 
-    It gives its notes; it raises `StepFailed` where it fails and `Inconclusive` where it does not apply to this client.
+    It returns its notes; it raises `StepFailed` where it fails and `Inconclusive` where it does not apply to this
+    client.
     """
     gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
     return STEPS.step(when, editions=editions, gate=gate, order=order)
 
 
 class Pipe(Protocol):
-    """The way to the client."""
+    """The connection to the client's program."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -67,7 +68,7 @@ class ClientWire(RecordedWire):
         self._pipe = pipe
 
     def feed(self, data: bytes) -> None:
-        """What the client wrote; b"" at its end."""
+        """Take the client's output; b"" at its end."""
         self._on_data(data)
 
     def _take(self, line: bytes) -> None:
@@ -78,7 +79,7 @@ class ClientWire(RecordedWire):
                 self._on_message(self, each)
 
     def send(self, line: bytes) -> int:
-        """Send a line, whatever it is; gives its place in the record."""
+        """Send any line, also a malformed one; returns its place in the record."""
         place = super().send(line)
         if self._pipe is not None:
             self._pipe.write(line + b"\n")
@@ -88,7 +89,7 @@ class ClientWire(RecordedWire):
         self.respond({"jsonrpc": "2.0", "id": id_, "result": result})
 
     def respond(self, answer: dict[str, Any]) -> None:
-        """Send an answer; counted, since a client may ask without end."""
+        """Send an answer; counted, since a client may send requests without end."""
         place = self.send_json(answer)
         self._allowance.spend(cost_of(self.entries[place].raw))
 
@@ -126,7 +127,7 @@ class ClientConversation:
 
     @property
     def folder(self) -> Path:
-        """A new folder for files, where the session works; gone after the part.
+        """A new folder for files in the session's directory; removed after the part.
 
         Raises:
             Unseen: The session works somewhere else.
@@ -146,7 +147,7 @@ class ClientConversation:
         return folder
 
     def offers(self, *path: str) -> bool:
-        """Whether the client offers something; an empty object is a yes."""
+        """Whether the client offers a capability; an empty object counts."""
         said: Any = self.offered
         for key in path:
             said = said.get(key) if isinstance(said, dict) else None
@@ -155,13 +156,13 @@ class ClientConversation:
     # --- updates
 
     def update(self, update: Update) -> int:
-        """Send an update; gives its place in the record."""
+        """Send an update; returns its place in the record."""
         return self.wire.notify("session/update", {"sessionId": self.session, "update": update})
 
     # --- requests
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Ask about this session without waiting; gives the id."""
+        """Send a request about this session without waiting; returns its id."""
         return self.wire.ask(method, {"sessionId": self.session, **params})
 
     async def answer(self, id_: Any, rule: str, seconds: float | None = None) -> dict[str, Any]:
@@ -211,7 +212,7 @@ class ClientConversation:
 
 
 class ClientLeft(StepFailed):
-    """The client left in the middle of a part."""
+    """The client disconnected in the middle of a part."""
 
 
 def _id_of(entry: Entry) -> Any:

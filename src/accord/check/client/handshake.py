@@ -284,7 +284,7 @@ SETS: dict[EditionName, dict[str, set[str | None]]] = {
     "v2_june": {"str": {None}, "bool": set()},
     "v2": {"str": {"id"}, "bool": {"boolean"}},
 }
-"""Which type goes with which kind of value; None for no type at all."""
+"""The type for each kind of value; None for no type at all."""
 
 
 def _calls_in_all(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:

@@ -47,7 +47,7 @@ def _array(turn: ClientConversation) -> tuple[Any, int]:
 
 @step(order=75, editions=V1_V2)
 async def array(turn: ClientConversation) -> Notes:
-    """An array, where there are none."""
+    """An array, in an edition without batches."""
     id_, place = _array(turn)
     await turn.is_alive("ACCORD-CLIENT-RUDE-003", turn.wire.entries[place])
     return {"id": id_, "place": place, "end": turn.now}
@@ -55,7 +55,7 @@ async def array(turn: ClientConversation) -> Notes:
 
 @step(order=75, editions=JUNE)
 async def batch(turn: ClientConversation) -> Notes:
-    """An array, where it is a batch."""
+    """An array, in an edition with batches."""
     id_, place = _array(turn)
     try:
         await turn.wire.answer(id_)
@@ -191,7 +191,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def _was_rude(record: Record, entry: Entry) -> bool:
-    """Whether we sent a malformed line before, which has no id to answer."""
+    """Whether we sent a malformed line before, which is answered without an id."""
     for sent in record.entries[: entry.place]:
         if sent.sent and sent.raw.strip():
             said = sent.message

@@ -10,14 +10,14 @@ from accord.check.rule import EditionName
 Update: TypeAlias = dict[str, Any]
 INFO = {"name": "accord-check", "title": "The check of clients", "version": "1"}
 CANCEL_ME = "accord check: please cancel this turn now, and leave the question open"
-"""Said when a client should cancel; one that cannot is not judged by it."""
+"""The message that asks a user to cancel; a client that cannot is not judged by it."""
 HOLD_ON = "accord check: this question is taken back at once"
-"""Asked when a question is going to be taken back."""
+"""The title of a question that will be withdrawn."""
 OPTIONS = (("yes", "allow_once"), ("always", "allow_always"), ("no", "reject_once"), ("never", "reject_always"))
 
 
 def greeting(edition: EditionName, version: int) -> dict[str, Any]:
-    """The answer to `initialize` of an agent that has nothing that it need not have."""
+    """The answer to `initialize` of an agent without optional capabilities."""
     if edition == "v1":
         return {"protocolVersion": version, "agentCapabilities": {}, "agentInfo": INFO, "authMethods": []}
     said: dict[str, Any] = {"protocolVersion": version, "capabilities": {"session": {}}, "authMethods": []}

@@ -93,7 +93,7 @@ async def strange_permission(turn: ClientConversation) -> Notes:
 
 @step(order=50, editions=V1_V2)
 async def taken_back(turn: ClientConversation) -> Notes:
-    """A question that is taken back before it was answered, unless the client was quicker."""
+    """A question that is withdrawn before it was answered, unless the client was quicker."""
     id_ = turn.wire.ask("session/request_permission", permission(turn.edition, turn.session, HOLD_ON))
     turn.wire.notify("$/cancel_request", {"requestId": id_})
     await turn.answer(id_, TAKEN_BACK, turn.options.turn_seconds)
@@ -272,7 +272,7 @@ async def address(turn: ClientConversation) -> Notes:
 
 
 def _need(turn: ClientConversation, *path: str) -> None:
-    """No edition but v1 has files and terminals to offer."""
+    """Skip the step unless the edition is v1, the only one with files and terminals of the client."""
     if turn.edition == "v1" and turn.offers(*path):
         raise Inconclusive(f"offered: {'.'.join(path)}")
 
@@ -301,7 +301,7 @@ async def unoffered_write(turn: ClientConversation) -> Notes:
 
 @step(order=45)
 async def unoffered_terminal(turn: ClientConversation) -> Notes:
-    """A command to run, which would leave a trace."""
+    """A command to run, which would leave a file behind."""
     _need(turn, "terminal")
     path = _place(turn.folder, "made.txt")
     id_ = turn.ask("terminal/create", command="touch", args=[path], cwd=turn.cwd)

@@ -1,4 +1,4 @@
-"""The stub agent: serves a client and runs each step once, in a turn, after it, or in one that should be cancelled."""
+"""The stub agent: serves a client and runs each step once, in a turn, after it, or in one that is to be cancelled."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ClientRunner:
             turn.update({"sessionUpdate": "state_update", "state": "running"})
         async with self._lock:
             if turn.wire.ended:
-                # It left during another of its turns: that is judged there.
+                # It disconnected during another of its turns: that is judged there.
                 return
             if await self._calm(turn):
                 await self._run_steps(turn)
@@ -174,7 +174,7 @@ STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0
 """Versions that do not exist; in v2 an agent must not answer with a higher version than requested."""
 SETTLE_SECONDS = scaled(1.0)
 MAX_OPEN_TURNS = 1000
-"""A client that begins more at once is not served any further."""
+"""The limit of turns at once; a client that begins more is not served any further."""
 
 
 class _Client:
@@ -184,7 +184,7 @@ class _Client:
         self.is_met = False
         self.offered: dict[str, Any] = {}
         self.sessions: dict[str, str] = {}
-        """Where each works, by its id."""
+        """The working directory of each session, by its id."""
         self.turns: dict[str, ClientConversation] = {}
 
 
@@ -233,7 +233,7 @@ class StubAgent:
 
     @property
     def is_flooded(self) -> bool:
-        """Whether a client of this start wrote, or asks for, more than is kept."""
+        """Whether a client of this start wrote, or requested, more than is kept."""
         too_many = self.budget.is_spent or len(self._tasks) > MAX_OPEN_TURNS
         return too_many or any(wire.overflowed for wire in self.wires)
 

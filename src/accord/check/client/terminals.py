@@ -1,4 +1,4 @@
-"""Terminals of the client (v1): commands, output, and how they end."""
+"""Terminals of the client (v1): commands, output and exits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RULES = client_rules(
 
 
 OUTPUT_TEXT = "ä€👋" * 20
-"""Characters of two, three and four bytes: most places to cut are wrong."""
+"""Characters of two, three and four bytes: most cuts would split one."""
 LIMIT_BYTES = 30
 CREATE, OUTPUT, WAIT, LIMIT, KILL, RELEASE = (f"ACCORD-CLIENT-TERM-{number:03}" for number in (1, 2, 4, 5, 8, 10))
 _PAUSE_SECONDS = 0.01
@@ -133,7 +133,7 @@ async def released(turn: ClientConversation) -> Notes:
     """A running command whose terminal is released while a request waits for its exit."""
     terminal, pid = await _sleeper(turn, "released")
     wait = turn.ask("terminal/wait_for_exit", terminalId=terminal)
-    # So that it is being waited for when it is released.
+    # So that a request waits for the exit when the terminal is released.
     await turn.is_alive("ACCORD-CLIENT-TERM-011")
     release = await _do(turn, "release", terminal, RELEASE)
     alive = await outlives(pid, turn.options.grace_seconds)
@@ -143,7 +143,7 @@ async def released(turn: ClientConversation) -> Notes:
 
 @step("terminal", editions=V1, order=80)
 async def left_running(turn: ClientConversation) -> Notes:
-    """A command that runs when the client ends; how that went is noted then."""
+    """A command that runs when the client ends; the result is noted then."""
     _, pid = await _sleeper(turn, "left")
     return {"pid": pid}
 

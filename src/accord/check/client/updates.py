@@ -1,4 +1,4 @@
-"""Messages that a client has to tolerate: each is sent, and a sign of life is asked for after it."""
+"""Messages that a client has to tolerate: each is sent, and followed by a request for a sign of life."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Messages: TypeAlias = Callable[[ClientConversation], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """One row: the step, and the rule that is broken by a client that does not live with it."""
+    """One row: the step, and the rule that a client breaks which does not tolerate it."""
 
     name: str
     rule: str
@@ -219,7 +219,7 @@ for _each in TOLERANCES:
 
 
 def _left_in_peace(evidence: Evidence, run: StepResult) -> None:
-    """A client that ends after every turn did not fail because of an update after the turn."""
+    """Skip a client that ends after every turn: an update after the turn did not end it."""
     if isinstance(run.failure, ClientLeft):
         statuses = {
             record.entries is run.entries: record.status for record in evidence.records if _is_plain(record.name)

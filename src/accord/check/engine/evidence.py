@@ -19,13 +19,13 @@ class StepFailed(Exception):
         self.blame = blame
         self.evidence = evidence
         self.is_silence = False
-        """Whether something was waited for in vain, while the program ran."""
+        """Whether a wait timed out while the program ran."""
         self.is_turn = False
-        """Whether it was a turn that did not end: where plain turns do not either, that is to blame."""
+        """Whether a turn did not end: where plain turns do not end either, their rule is blamed."""
 
 
 class Violation(Exception):
-    """A rule is broken; the lines that prove it, at best two."""
+    """A broken rule, with the lines that prove it, at best two."""
 
     def __init__(self, message: str, *evidence: Entry | None) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class Violation(Exception):
 
 
 class Inconclusive(Exception):
-    """There was nothing to judge by, which the specification allows; has the reason."""
+    """There was nothing to judge, which the specification allows; has the reason."""
 
 
 def skip_unless(condition: object, reason: str) -> None:
@@ -135,7 +135,7 @@ class StepResult:
         ]
 
     def first(self, holds: Callable[[Any], bool], since: int = 0, before: int | None = None) -> Entry | None:
-        """The first line of the agent, between two places, with a message for which something holds."""
+        """The first line of the agent, between two places, with a message that a predicate accepts."""
         for entry, each in messages_in(self.entries[since:before]):
             if holds(each):
                 return entry
@@ -155,7 +155,7 @@ class Evidence:
         self.stuck = ""
         """The rule about plain turns, if one of them did not end."""
         self.untouched: list[str] = []
-        """Why settings of the agent were left alone."""
+        """The reasons why settings of the agent were not changed."""
         self.advertised: dict[str, Any] = {}
         """The results of `initialize` and of `new` for a client that offers nothing."""
         self.blocked_by_auth = False

@@ -1,11 +1,11 @@
-"""The journal and the ledger of the settings that a check changes.
+"""The journal and the ledger of settings that a check changes, so that all of them are restored.
 
 The journal is on disk before a change is sent, and gone when all of it was set back: one JSON document per agent (its
 command and the directory it is started in), below the state folder. A run holds the lock of its agent from its first
 change on: a journal whose lock is free was left by a run that was killed.
 
 The ledger observes every wire. A request that gives a setting another value is in the ledger, and in the journal,
-before it is sent; one that may not be sent is kept back. So no step can change something that is not set back.
+before it is sent; one that may not be sent is kept back. So no step can change a setting that is not restored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class JournalError(Exception):
 
 @dataclass
 class Change:
-    """One setting that was changed: its value before the check, and every value that came of the check."""
+    """One setting that was changed: its value before the check, and every value that the check caused."""
 
     key: Key
     old: Value
@@ -220,7 +220,7 @@ class SettingsLedger:
     def __init__(self, options: Options, journal: Journal | str | None) -> None:
         self._options = options
         self._journal = journal
-        """None: no journal is needed. A text: why there is no journal, so that nothing can be changed."""
+        """The journal; None where none is needed, or the reason why there is none, so that nothing may be changed."""
         self._first: dict[Key, Value] = {}
         """The values in a new session before anything was changed."""
         self._views: dict[tuple[str, str], dict[Key, Setting]] = {}
@@ -233,7 +233,7 @@ class SettingsLedger:
     # --- allowed changes
 
     def why_not(self, setting: Setting, value: Any) -> str:
-        """Why a setting is not set to a value; "" if it may be."""
+        """The reason why a setting must not get a value; "" if it may."""
         caution = caution_of(setting, value)
         allowed = {"": True, "model": self._options.touch_model, "permission": self._options.touch_permission}
         if allowed[caution]:

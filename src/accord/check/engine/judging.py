@@ -1,4 +1,4 @@
-"""Steps and judges register here; rules are judged by the evidence of a check, for agents and clients alike."""
+"""The registry of steps and judges, and the judging of rules by the evidence of a check, for agents and clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Notes: TypeAlias = dict[str, Any]
 StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
 """Runs a step in a conversation; raises `StepFailed` where it could not be completed."""
 Verdict: TypeAlias = Callable[[Evidence], str | None]
-"""Gives a note for the report, or None; raises `Violation`, `Inconclusive` or the `StepFailed` of a step."""
+"""Returns a note for the report, or None; raises `Violation`, `Inconclusive` or the `StepFailed` of a step."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 V = TypeVar("V", bound=Callable[..., str | None])
 
@@ -87,7 +87,7 @@ JUDGES: list[Judge] = []
 def judge(
     *ids: str, steps: tuple[str, ...] = (), editions: tuple[EditionName, ...] = EDITIONS, name: str = ""
 ) -> Callable[[V], V]:
-    """Let a function judge the rules with these ids, in those of `editions` that have them.
+    """Register a function as the judge of the rules with these ids, in those of `editions` that have them.
 
     `steps` have to run for it; the evidence has all steps that ran. `name` is for a judge of a rule that another
     edition judges by another function of that name.
@@ -106,7 +106,7 @@ def judge_rows(
     steps: tuple[str, ...] = (),
     editions: tuple[EditionName, ...] = EDITIONS,
 ) -> None:
-    """Let `verdict(evidence, *arguments)` judge one rule for each row: its id, the judge's name, and the arguments.
+    """Register `verdict(evidence, *arguments)` for one rule per row: its id, the judge's name, and the arguments.
 
     Without `steps` the first argument names the step that the judge needs.
     """
@@ -148,7 +148,7 @@ def judges_of(edition: EditionName, id_: str) -> list[Judge]:
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the current step, the number of finished steps, and the number of steps."""
 Excuse: TypeAlias = Callable[[StepFailed], str]
-"""Why the failure of a step excuses a rule from being judged; "" where it does not."""
+"""The reason why a failed step excuses a rule from being judged; "" where it does not."""
 PROBLEMS = (KeyError, TypeError, AttributeError, IndexError, ValueError)
 """Errors of our code on data of an unexpected shape, which came from the judged program."""
 
@@ -158,7 +158,7 @@ def silent_progress(_what: str, _done: int, _total: int) -> None:
 
 
 def wanted(rules: Sequence[CheckRule], options: Options) -> list[CheckRule]:
-    """The rules of an edition that were asked for, sorted by id."""
+    """The selected rules of an edition, sorted by id."""
     found = [rule for rule in rules if rule.edition == options.edition]
     return sorted(
         (rule for rule in found if not options.only or rule.id.startswith(options.only)), key=lambda rule: rule.id

@@ -12,7 +12,7 @@ from accord.check.options import Options
 from accord.check.rule import Cause, CheckRule
 
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
-"""How a check of a rule ended."""
+"""The status of a rule."""
 _WORST: tuple[Status, ...] = ("FAIL", "PASS", "SKIPPED", "NOT_TESTED")
 
 
@@ -23,7 +23,7 @@ class Judgement:
     name: str
     status: Status
     message: str = ""
-    """Why it failed or was skipped; for informational rules, the observation."""
+    """The reason of a failure or a skip; for informational rules, the observation."""
     because: str = ""
     """The id of the rule that is really broken, where that is another one."""
     evidence: tuple[Entry, ...] = ()
@@ -77,20 +77,20 @@ class Report:
     capabilities: Any = None
     processes: int = 0
     scoped: bool = False
-    """Whether only some rules were asked for."""
+    """Whether only some rules were selected."""
     blocked_by_auth: bool = False
     blocked_by_version: bool = False
     findings: list[Finding] = field(default_factory=list)
     left: tuple[str, ...] = ()
     """A line for every setting that an earlier check, which was killed, left changed."""
     untouched: tuple[str, ...] = ()
-    """Why settings were left alone, each in a line."""
+    """The reasons why settings were not changed, each in a line."""
     unrestored: tuple[str, ...] = ()
-    """A line for every setting that this check changed and did not see set back."""
+    """A line for every setting that this check changed and could not confirm as restored."""
 
     @property
     def conformant(self) -> bool:
-        """Whether nothing that must hold is broken or was left unjudged."""
+        """Whether no mandatory rule is broken or was left unjudged."""
         if self.blocked_by_auth or self.blocked_by_version:
             return False
         return not any(

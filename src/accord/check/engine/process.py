@@ -26,7 +26,7 @@ class Peer(Protocol):
 
 
 Program: TypeAlias = Sequence[str] | Callable[[], Peer]
-"""A command, or something that makes a new peer each time the program shall be started."""
+"""A command, or a factory of peers, called for each start."""
 
 
 class RunningProgram(Protocol):
@@ -39,13 +39,13 @@ class RunningProgram(Protocol):
     def close_stdin(self) -> None: ...
 
     async def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after waiting for that so long at most."""
+        """Whether it has ended, after a wait of at most so many seconds."""
         ...
 
     def terminate(self) -> None: ...
 
     async def destroy(self) -> int | None:
-        """Kill the rest of it; gives its exit status."""
+        """Kill the rest of it; returns its exit status."""
         ...
 
 
@@ -66,7 +66,7 @@ async def start_program(
 
 
 class RunningProcess:
-    """A process, with all that descends from it: nothing survives us."""
+    """A process with its descendants; none of them survives us."""
 
     def __init__(self, child: ChildProcess, pipes: Pipes, on_data: Callable[[bytes], None]) -> None:
         self._child = child
@@ -133,7 +133,7 @@ class _Reader(asyncio.Protocol):
 
 
 class RunningPeer:
-    """A peer in this process. It cannot be killed, but it is cancelled and left."""
+    """A peer in this process. It cannot be killed, but it is cancelled and abandoned."""
 
     def __init__(self, peer: Peer, on_data: Callable[[bytes], None]) -> None:
         self._on_data = on_data
@@ -194,7 +194,7 @@ def is_running(pid: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     with suppress(OSError):
-        # One that has ended and was not yet asked for its status does nothing any more.
+        # A zombie does nothing any more.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     return True
 

@@ -14,9 +14,9 @@ class Entry(NamedTuple):
     """One line; `message` is None where it was no JSON. `place` is its number in its record."""
 
     sent: bool
-    """By us; otherwise by the program that is judged."""
+    """Whether we sent it; otherwise the judged program did."""
     seconds: float
-    """Since the program was started."""
+    """Seconds since the program was started."""
     raw: bytes
     message: Any
     place: int
@@ -31,7 +31,7 @@ class Record(NamedTuple):
     """The bytes on stdout behind the last newline."""
     stderr: bytes
     ended_by: str
-    """What ended it: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
+    """The cause of its end: "itself" (it ended unasked), "closed stdin", "SIGTERM" or "SIGKILL"."""
     status: int | None
 
     def received(self) -> list[Entry]:
@@ -64,7 +64,7 @@ def is_answer(message: Any, id_: Any) -> bool:
 
 
 def is_request(message: Any, *methods: str) -> bool:
-    """Whether a message asks for something, by one of some methods or any."""
+    """Whether a message is a request, by one of some methods or any."""
     if not isinstance(message, dict) or "method" not in message or "id" not in message:
         return False
     return not methods or message["method"] in methods
@@ -89,9 +89,9 @@ def is_state(message: Any, session: Any, *states: str) -> bool:
 # --- the memory of records
 
 MAX_START_BYTES = 40 * 1024 * 1024
-"""For one start of a program. A full check of an agent took less than a tenth of it per start."""
+"""The budget for one start of a program. A full check of an agent took less than a tenth of it per start."""
 MAX_TOTAL_BYTES = 100 * 1024 * 1024
-"""For all starts of one check."""
+"""The budget for all starts of one check."""
 
 # A parsed container or member takes up to this much; measured with CPython 3.11 to 3.14 on session updates.
 _VALUE_BYTES = 130
@@ -134,5 +134,5 @@ class Allowance:
         self._budget.left -= cost
 
     def spend_all(self) -> None:
-        """Nothing more is kept of this start."""
+        """Keep no further lines of this start."""
         self._left = 0

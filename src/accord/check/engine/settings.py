@@ -1,6 +1,6 @@
 """The settings of a session (config options, mode, model) in one form for every edition, and which are protected.
 
-Nothing is sent from here.
+Nothing is sent by this module.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _plain(text: str) -> str:
 
 
 def caution_of(setting: Setting, value: Any) -> Literal["", "model", "permission"]:
-    """Why a setting is not given another value unless that is allowed: it picks the model, or may loosen permission.
+    """The reason why a setting is not changed unless that is allowed: it selects the model, or may loosen permission.
 
     An option is about permission if its category, its own text or the text of one of its values suggests it. Such a
     setting may be set to a value whose text says that it only plans or reads, and to one that the agent does not offer

@@ -1,4 +1,4 @@
-"""Whether payloads of an agent fit the schema of their edition, and which unknown keys they have.
+"""The schema check of payloads: whether they fit the types of their edition, and their unknown keys.
 
 Payloads are read strictly as the types of the edition: a value that a receiver would tolerate is a misfit here. Unknown
 enum values are no misfit where the schema is open, and neither are unknown keys, which are reported apart.
@@ -59,7 +59,7 @@ def _key(message: dict[str, Any]) -> tuple[type, Any]:
 
 
 def shape_of(edition: EditionName, payload: Payload) -> Shape:
-    """How a payload fits; extension methods have no shape, other methods have to be the edition's."""
+    """The result for a payload; extension methods have no shape, other methods have to be the edition's."""
     if payload.method.startswith("_"):
         return Shape("", "", ())
     kind = _type_of(_EDITIONS[edition], payload)

@@ -19,7 +19,7 @@ from accord.time_scale import scaled
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
 MAX_UNENDED_BYTES = 64 * 1024
-"""How much is kept of a line that does not end within the budget."""
+"""The kept part of a line that does not end within the budget."""
 
 
 class Refusal(NamedTuple):
@@ -206,7 +206,7 @@ class RecordedWire:
     # --- sending
 
     def send(self, line: bytes) -> int:
-        """Send a line, whatever it is; gives its place in the record."""
+        """Send any line, also a malformed one; returns its place in the record."""
         place = len(self.entries)
         message = read_json(line)
         if self._observer is not None:
@@ -220,11 +220,11 @@ class RecordedWire:
         return self.send(json.dumps(message, ensure_ascii=False).encode())
 
     def notify(self, method: str, params: Any) -> int:
-        """Send a notification; gives its place in the record."""
+        """Send a notification; returns its place in the record."""
         return self.send_json({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: Any, id_: Any = None) -> Any:
-        """Send a request without waiting; gives its id."""
+        """Send a request without waiting; returns its id."""
         if id_ is None:
             id_, self._next_id = self._next_id, self._next_id + 1
         self._asked[repr(id_)] = self.send_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
