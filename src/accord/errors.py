@@ -233,7 +233,7 @@ class RequestError(AccordError):
 
     @classmethod
     def from_answer(cls, code: int, message: str, data: JsonValue = None) -> Self:
-        """The exception for a received error object, whatever arguments authors give this class."""
+        """The exception for a received error object, independent of a subclass's own constructor."""
         error = cls.__new__(cls)
         RequestError.__init__(error, message, data, code=code, received=True)
         return error

@@ -213,7 +213,7 @@ class ClientTerminal(Terminal):
         return self._last or await self._read()
 
     async def wait(self, timeout_seconds: float | None = None) -> TerminalExit | None:
-        """Ask for its end, once for all who wait; None if the time was over first."""
+        """Request its exit, once for all waiters; None after the timeout."""
         if not self._over.done():
             watching = self._watching = self._watching or self._spawn(self._watch())
             over: list[asyncio.Future[Any]] = [self._over, watching]

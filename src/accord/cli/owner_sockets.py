@@ -126,7 +126,7 @@ def connect(place: Path, seconds: float = 2.0) -> socket.socket | None:
 
 
 def check_peer(connected: socket.socket) -> None:
-    """Refuse a peer that is another user, where the system says who it is.
+    """Refuse a peer of another user, where the system reports the user.
 
     Raises:
         PermissionError: It is another user.

@@ -285,7 +285,7 @@ class BlockingSession:
 
     @property
     def agent(self) -> ConnectedAgent:
-        """The agent underneath: who it is, which edition it speaks."""
+        """The agent underneath: its name, its capabilities, its edition."""
         return self._agent
 
     @property

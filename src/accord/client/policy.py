@@ -40,15 +40,16 @@ __all__ = ["AnswerStore", "Policy", "RulesFileError", "Verdict", "load_rules"]
 READING_KINDS = frozenset({"read", "search", "think"})
 Describe: TypeAlias = Callable[[PermissionQuestion], AbstractAsyncContextManager[PermissionQuestion]]
 DecidedBy: TypeAlias = Literal["rule", "remembered", "question", "default", "user", "nobody"]
-"""Who decided: see `Verdict`."""
+"""The source of a decision: see `Verdict`."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The decision about one question, or one request, of the agent.
 
-    `by` is who decided: a `rule`, a `remembered` answer, an earlier `question` that was allowed, the `default` (a read
-    inside the session's directories), the `user`, or `nobody`, where there is no user to ask. `option` is the answer.
+    `by` is the source of the decision: a `rule`, a `remembered` answer, an earlier `question` that was allowed, the
+    `default` (a read inside the session's directories), the `user`, or `nobody`, where there is no user to ask.
+    `option` is the answer.
     """
 
     question: PermissionQuestion
@@ -192,7 +193,7 @@ class Policy:
     ) -> bool:
         """Whether this client may execute the agent's request: `question` describes it, with options of our own.
 
-        `describe` adds the details that only a person who is asked needs.
+        `describe` adds the details that only a question to the user needs.
         """
         consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)

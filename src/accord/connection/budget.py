@@ -37,7 +37,7 @@ class Budget:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.bytes = 0
-        """Everything that counts."""
+        """The sum of all bytes that count."""
         self.held_bytes = 0
         """The part of it that is requests which are not started."""
         self.unwritten_bytes = 0

@@ -80,7 +80,7 @@ class SessionCancelCapabilities(Wire):
 
 
 class SubagentSessionCapabilities(Wire):
-    """What the client may do to this child; support elsewhere does not count here."""
+    """The operations that the client may use on this child; support elsewhere does not count here."""
 
     cancel: Lenient[Maybe[SessionCancelCapabilities]] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET

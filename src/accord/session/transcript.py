@@ -367,7 +367,7 @@ class Transcript:
         return marked
 
     def forget_turns(self) -> None:
-        """Drop all turns but the last one, for a reader who has no use for them."""
+        """Drop all turns but the last one, for a caller that does not need them."""
         del self.turns[:-1]
         del self._marks[:-1]
 

@@ -215,7 +215,7 @@ async def _unknown_session(store: Store) -> None:
 
 
 async def _loss_is_reported(store: Store) -> None:
-    """The loss of events is reported to the caller who queued them, and no others are kept behind them until then."""
+    """The loss of events is reported to the caller that queued them, and no others are kept behind them until then."""
     store.queue("late", _texts("late", 1))
     await store.create(_record("other"))
     ticket = store.queue("late", _texts("late", 1))

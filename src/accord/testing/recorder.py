@@ -69,7 +69,7 @@ class Recorder:
 
     @property
     def records(self) -> Sequence[RecordedMessage]:
-        """Everything, in order; the messages of a batch are one record each, with the same text."""
+        """All records, in order; the messages of a batch are one record each, with the same text."""
         for direction, text in self._texts[self._read_texts :]:
             messages = messages_of(text) or [JsonRpcMessage()]
             self._read += [RecordedMessage(direction, text, message) for message in messages]
@@ -78,7 +78,7 @@ class Recorder:
 
     @property
     def texts(self) -> list[tuple[Direction, bytes]]:
-        """Everything as it was on the wire, garbage included."""
+        """All texts as they were on the wire, malformed ones included."""
         return list(self._texts)
 
     def find(

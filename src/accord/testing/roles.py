@@ -16,7 +16,7 @@ class AgentPeer(ScriptedPeer):
     """The steps of an agent, for scripts."""
 
     edition: Greeting = "v1"
-    """What it greeted with."""
+    """The edition of its handshake."""
 
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
@@ -109,7 +109,7 @@ class ClientPeer(ScriptedPeer):
     """The steps of a client, for scripts."""
 
     edition: Greeting = "v1"
-    """What it greeted with."""
+    """The edition of its handshake."""
 
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue

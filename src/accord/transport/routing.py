@@ -1,4 +1,4 @@
-"""Which stream of streamable HTTP a message takes, for both sides: tables and two small state machines, without I/O.
+"""The routing of messages to streams of streamable HTTP, for both sides: tables and two state machines, without I/O.
 
 The text of the transport has moved several times, and servers differ; what must change with it is here. A stream is
 named by its session's id; None is the connection stream. Other transports have one stream and need no routes.
@@ -36,7 +36,7 @@ _UPDATE_HEAD = re.compile(
 
 
 class Envelope(NamedTuple):
-    """What routing needs to know of one text."""
+    """The facts of one text that routing needs."""
 
     kind: Literal["request", "notification", "answer", "other"]
     """`other` is everything that is no JSON-RPC object: broken JSON, an array, a scalar."""

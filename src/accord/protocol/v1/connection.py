@@ -136,7 +136,7 @@ class AgentAuthCapabilities(Wire):
 
 
 class AgentCapabilities(Wire):
-    """What the agent can do beyond the baseline; whatever is left out must not be used."""
+    """The capabilities of the agent beyond the baseline; one that is left out must not be used."""
 
     load_session: Lenient[bool] = False
     prompt_capabilities: Lenient[PromptCapabilities] = field(default_factory=PromptCapabilities)
@@ -212,7 +212,7 @@ class ElicitationCapabilities(Wire):
 
 
 class ClientCapabilities(Wire):
-    """What the client can do for the agent; whatever is left out must not be used."""
+    """The capabilities of the client; one that is left out must not be used."""
 
     fs: Lenient[FileSystemCapabilities] = field(default_factory=FileSystemCapabilities)
     terminal: Lenient[bool] = False

@@ -89,7 +89,7 @@ class ToolCallCancelCapabilities(Wire):
 
 
 class ToolCallCapabilities(Wire):
-    """What the client may do to this call just now; a later value replaces it whole."""
+    """The operations that the client may use on this call at present; a later value replaces it whole."""
 
     cancel: Lenient[Maybe[ToolCallCancelCapabilities]] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
@@ -171,7 +171,7 @@ class AgentAuthCapabilities(Wire):
 
 
 class AgentCapabilities(Wire):
-    """What the agent can do beyond the baseline; whatever is left out must not be used."""
+    """The capabilities of the agent beyond the baseline; one that is left out must not be used."""
 
     session: Lenient[Maybe[SessionCapabilities]] = UNSET
     auth: Lenient[Maybe[AgentAuthCapabilities]] = UNSET
@@ -185,7 +185,7 @@ class TerminalCancelCapabilities(Wire):
 
 
 class TerminalCapabilities(Wire):
-    """What the client may do to this terminal just now; a later value replaces it whole."""
+    """The operations that the client may use on this terminal at present; a later value replaces it whole."""
 
     cancel: Lenient[Maybe[TerminalCancelCapabilities]] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
@@ -225,7 +225,7 @@ class ElicitationCapabilities(Wire):
 
 
 class ClientCapabilities(Wire):
-    """What the client can do for the agent; whatever is left out must not be used."""
+    """The capabilities of the client; one that is left out must not be used."""
 
     auth: Lenient[Maybe[ClientAuthCapabilities]] = UNSET
     elicitation: Lenient[Maybe[ElicitationCapabilities]] = UNSET

@@ -97,7 +97,7 @@ class DiffPatch(Wire):
 
 
 class Diff(Wire, tag_field="type", tag="diff"):
-    """What a call did or would do to files; for display, the client applies nothing."""
+    """The changes that a call made or would make to files; for display, the client applies nothing."""
 
     changes: Sieved[list[DiffChange]]
     patch: Lenient[Maybe[DiffPatch]] = UNSET

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 else:
 
     class AvailableCommandInput(Untagged):
-        """What may follow the name; absent on a command that takes nothing."""
+        """The input that may follow the name; absent on a command that takes none."""
 
         tag_field = "type"
         plain = (UnstructuredCommandInput,)

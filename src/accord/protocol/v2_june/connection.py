@@ -147,7 +147,7 @@ class AgentAuthCapabilities(Wire):
 
 
 class AgentCapabilities(Wire):
-    """What the agent can do beyond the baseline; whatever is left out must not be used."""
+    """The capabilities of the agent beyond the baseline; one that is left out must not be used."""
 
     session: Lenient[Maybe[SessionCapabilities]] = UNSET
     auth: AgentAuthCapabilities = field(default_factory=AgentAuthCapabilities)
@@ -155,7 +155,7 @@ class AgentCapabilities(Wire):
 
 
 class ClientCapabilities(Wire):
-    """What the client can do for the agent; whatever is left out must not be used."""
+    """The capabilities of the client; one that is left out must not be used."""
 
     meta: Maybe[Metadata] = UNSET
 

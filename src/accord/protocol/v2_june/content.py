@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["assistant", "user"] | str
 
 
 class Annotations(Wire):
-    """Optional hints on a block: for whom it is, how much it matters, when it last changed."""
+    """Optional hints on a block: its audience, its priority, its last change."""
 
     audience: Lenient[Maybe[Sieved[list[Role]]]] = UNSET
     last_modified: Maybe[str] = UNSET

@@ -113,7 +113,7 @@ class SessionInfoUpdate(Wire, tag_field="sessionUpdate", tag="session_info_updat
 
 
 class NewSessionRequest(Wire):
-    """cwd must be absolute and is used wherever the agent itself was started."""
+    """cwd must be absolute; the directory in which the agent was started does not matter."""
 
     cwd: str
     mcp_servers: list[McpServer]

@@ -22,7 +22,7 @@ class Content(Wire, tag_field="type", tag="content"):
 
 
 class Diff(Wire, tag_field="type", tag="diff"):
-    """What a call did or would do to files; for display, the client applies nothing."""
+    """The changes that a call made or would make to files; for display, the client applies nothing."""
 
     path: str
     new_text: str

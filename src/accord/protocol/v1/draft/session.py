@@ -162,7 +162,7 @@ class SystemPrompt(Wire):
 
 
 class NewSessionRequest(Wire):
-    """cwd must be absolute and is used wherever the agent itself was started."""
+    """cwd must be absolute; the directory in which the agent was started does not matter."""
 
     cwd: str
     mcp_servers: NullIsEmpty[list[McpServer]]

@@ -69,7 +69,7 @@ class AgentAuthCapabilities(Wire):
 
 
 class AgentCapabilities(Wire):
-    """What the agent can do beyond the baseline; whatever is left out must not be used."""
+    """The capabilities of the agent beyond the baseline; one that is left out must not be used."""
 
     session: Lenient[Maybe[SessionCapabilities]] = UNSET
     auth: Lenient[Maybe[AgentAuthCapabilities]] = UNSET

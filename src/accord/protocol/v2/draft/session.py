@@ -208,7 +208,7 @@ class SystemPrompt(Wire):
 
 
 class NewSessionRequest(Wire):
-    """cwd must be absolute and is used wherever the agent itself was started."""
+    """cwd must be absolute; the directory in which the agent was started does not matter."""
 
     cwd: AbsolutePath
     additional_directories: NullIsEmpty[list[AbsolutePath]] = []
