@@ -22,7 +22,7 @@ class Options:
     """Ids, or beginnings of ids; empty for all rules."""
     env: Mapping[str, str | None] = field(default_factory=dict)
     cwd: str = ""
-    """The directory of its sessions; empty for a temporary folder. The program itself starts in the current directory."""
+    """The directory of its sessions; empty for a temporary folder. The program starts in the current directory."""
     prompt: str = PROMPT
     tool_prompt: str = ""
     """A prompt that makes the agent use a tool that needs permission; empty: `prompt`."""
