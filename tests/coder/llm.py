@@ -1,28 +1,32 @@
-"""A language model on loopback that speaks OpenAI's streaming chat, and does what a list of steps says.
+"""A language model on loopback that speaks OpenAI's streaming chat and Anthropic's, and does what a list of steps says.
 
-Each request is answered by the next step. What was asked is in `asked`; `hung_up` is set when somebody closes the
-connection of a step that would never have ended.
+Each request is answered by the next step, in the wire of the path that it names. What was asked is in `asked`, and in
+one form for both wires in `conversation`; `hung_up` is set when somebody closes the connection of a step that would
+never have ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["FakeModel", "Garbage", "Hang", "Say", "Status", "StopShort", "ToolInvocation", "serve"]
+from tests.coder.wires import WIRES, Spoken, Wire
+
+__all__ = ["Babble", "FakeModel", "Garbage", "Hang", "Say", "Slow", "Status", "StopShort", "ToolInvocation", "serve"]
 
 
 class Line:
     """The way back to whoever asked, for one answer."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, wire: Wire, number: int) -> None:
         self._reader = reader
         self._writer = writer
         self._number = number
+        self.wire = wire
 
     async def head(self, status: str = "200 OK", kind: str = "text/event-stream", **headers: str) -> None:
         fields = {"Content-Type": kind, "Transfer-Encoding": "chunked", "Connection": "close", **headers}
@@ -30,28 +34,20 @@ class Line:
         self._writer.write(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode())
         await self._writer.drain()
 
+    async def begin(self) -> None:
+        await self.head()
+        await self.stream(self.wire.begin(self._number))
+
     async def send(self, body: bytes) -> None:
         self._writer.write(b"%x\r\n%s\r\n" % (len(body), body))
         await self._writer.drain()
 
-    async def chunk(
-        self, delta: dict[str, Any], finish: str | None = None, usage: dict[str, int] | None = None
-    ) -> None:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        event: dict[str, Any] = {
-            "id": f"chat-{self._number}",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": "fake",
-            "choices": [choice],
-        }
-        if usage is not None:
-            event["usage"] = usage
-        await self.send(b"data: " + json.dumps(event).encode() + b"\n\n")
+    async def stream(self, events: Iterable[bytes]) -> None:
+        for event in events:
+            await self.send(event)
 
-    async def end(self, finish: str, usage: dict[str, int] | None) -> None:
-        await self.chunk({}, finish, usage)
-        await self.send(b"data: [DONE]\n\n")
+    async def end(self, finish: str, tokens: int) -> None:
+        await self.stream(self.wire.end(finish, tokens))
         await self.close()
 
     async def close(self) -> None:
@@ -79,14 +75,12 @@ class Say:
     thought: str = ""
 
     async def answer(self, line: Line, _: FakeModel) -> None:
-        await line.head()
+        await line.begin()
         if self.thought:
-            await line.chunk({"role": "assistant", "reasoning_content": self.thought})
+            await line.stream(line.wire.thought(self.thought))
         for start in range(0, len(self.text), 7):
-            await line.chunk({"role": "assistant", "content": self.text[start : start + 7]})
-        await line.end(
-            self.finish, {"prompt_tokens": self.tokens, "completion_tokens": 5, "total_tokens": self.tokens + 5}
-        )
+            await line.stream(line.wire.text(self.text[start : start + 7]))
+        await line.end(self.finish, self.tokens)
 
 
 @dataclass(frozen=True)
@@ -97,15 +91,41 @@ class ToolInvocation:
     text: str = ""
 
     async def answer(self, line: Line, model: FakeModel) -> None:
-        await line.head()
+        await line.begin()
         if self.text:
-            await line.chunk({"role": "assistant", "content": self.text})
+            await line.stream(line.wire.text(self.text))
         for index, (name, given) in enumerate(self.calls):
             arguments = given if isinstance(given, str) else json.dumps(given)
-            call = {"index": index, "id": f"call_{len(model.asked)}_{index}", "type": "function"}
-            await line.chunk({"tool_calls": [{**call, "function": {"name": name, "arguments": arguments[:4]}}]})
-            await line.chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments[4:]}}]})
-        await line.end("tool_calls", {"prompt_tokens": 50, "completion_tokens": 9, "total_tokens": 59})
+            await line.stream(line.wire.call(index, f"call_{len(model.asked)}_{index}", name, arguments))
+        await line.end("tool_calls", 54)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Say nothing until `gate` is set, and then a text."""
+
+    gate: asyncio.Event
+    text: str
+
+    async def answer(self, line: Line, model: FakeModel) -> None:
+        await self.gate.wait()
+        await Say(self.text).answer(line, model)
+
+
+@dataclass(frozen=True)
+class Babble:
+    """Much more than an answer: comments, unknown events, empty pieces, blank text, thoughts between the words."""
+
+    words: Sequence[str]
+
+    async def answer(self, line: Line, _: FakeModel) -> None:
+        await line.begin()
+        for word in self.words:
+            await line.send(b": keep-alive\n\n")
+            await line.stream(line.wire.thought(f"(about {word}) "))
+            await line.stream(line.wire.text(""))
+            await line.stream(line.wire.text(word))
+        await line.end("stop", 100)
 
 
 @dataclass(frozen=True)
@@ -119,8 +139,7 @@ class Status:
 
     async def answer(self, line: Line, _: FakeModel) -> None:
         await line.head(self.status, "application/json", **self.headers)
-        error = {"message": self.message, "type": "fake", "code": self.code, "param": None}
-        await line.send(json.dumps({"error": error}).encode())
+        await line.send(line.wire.error(self.message, self.code))
         await line.close()
 
 
@@ -144,9 +163,9 @@ class StopShort:
     clean: bool = False
 
     async def answer(self, line: Line, _: FakeModel) -> None:
-        await line.head()
+        await line.begin()
         if self.text:
-            await line.chunk({"role": "assistant", "content": self.text})
+            await line.stream(line.wire.text(self.text))
         if self.clean:
             await line.close()
 
@@ -158,9 +177,9 @@ class Hang:
     text: str = "Let me think"
 
     async def answer(self, line: Line, model: FakeModel) -> None:
-        await line.head()
+        await line.begin()
         if self.text:
-            await line.chunk({"role": "assistant", "content": self.text})
+            await line.stream(line.wire.text(self.text))
         await line.until_hung_up()
         model.hung_up.set()
 
@@ -170,6 +189,7 @@ class FakeModel:
 
     def __init__(self, steps: Sequence[PlanStep]) -> None:
         self._steps = list(steps)
+        self._wires: list[Wire] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Any] = []
         self.hung_up = asyncio.Event()
@@ -180,9 +200,12 @@ class FakeModel:
         assert task is not None
         self._tasks.add(task)
         try:
-            self.asked.append(await _body(reader))
+            path, body = await _request(reader)
+            wire = next(kind for end, kind in WIRES.items() if path.endswith(end))()
+            self._wires.append(wire)
+            self.asked.append(body)
             step = self._steps.pop(0) if self._steps else Say("There is no step left.")
-            await step.answer(Line(reader, writer, len(self.asked)), self)
+            await step.answer(Line(reader, writer, wire, len(self.asked)), self)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # whoever asked is gone
         finally:
@@ -194,15 +217,28 @@ class FakeModel:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def conversation(self, request: int = -1) -> list[Spoken]:
+        """What a request said, in a form that is the same for both wires."""
+        return self._wires[request].conversation(self.asked[request])
+
+    def system(self, request: int = -1) -> str:
+        """The instructions of a request."""
+        return self._wires[request].system(self.asked[request])
+
+    def then(self, *steps: PlanStep) -> None:
+        """Take these steps too."""
+        self._steps += steps
+
     def results(self, request: int = -1) -> list[str]:
         """What a request said about the results of tools."""
         return [message["content"] for message in self.asked[request]["messages"] if message["role"] == "tool"]
 
 
-async def _body(reader: asyncio.StreamReader) -> Any:
+async def _request(reader: asyncio.StreamReader) -> tuple[str, Any]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    path = head[0].split(" ")[1].partition("?")[0]
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-    return json.loads(await reader.readexactly(int(fields["content-length"])))
+    return path, json.loads(await reader.readexactly(int(fields["content-length"])))
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import pytest
 
 import accord
 from accord.coder import make_agent
+from accord.coder.memory import STOPPED
 from accord.coder.model import (
     AnswerEnd,
     Delta,
@@ -101,7 +102,14 @@ async def test_a_turn_ends_when_the_model_has_asked_too_often(tmp_path: Path, ed
         turn = await talked.ask("go")
 
         assert turn.stop_reason == "max_turn_requests"
+        assert "3 requests" in turn.text
         assert len(model.requests) == 3
+        await talked.ask("go on")
+
+    *_, said, asked = model.requests[3].messages
+    assert isinstance(said, ModelReply)
+    assert "3 requests" in said.text
+    assert asked == UserMessage("go on")
 
 
 @IN_EVERY_EDITION
@@ -131,7 +139,7 @@ async def test_a_refused_turn_is_left_out_of_what_the_model_remembers(tmp_path: 
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (ModelLocked("The model needs a key"), accord.AuthRequired),
+        (ModelLocked("The model needs a key"), accord.InternalError),
         (ModelBusy("Too many requests", 7), accord.RateLimited),
         (ModelBroken("It stopped in the middle: try again"), accord.InternalError),
     ],
@@ -152,7 +160,11 @@ async def test_a_model_that_fails_ends_the_turn_with_words_for_the_user(
         turn = await talked.ask("again")
 
         assert turn.text == "Better."
-    assert model.requests[1].messages == [UserMessage("again")]
+    asked, broken, again = model.requests[1].messages
+    assert (asked, again) == (UserMessage("go"), UserMessage("again"))
+    assert isinstance(broken, ModelReply)
+    assert broken.text.startswith("Well\n\n[")
+    assert str(error) in broken.text
 
 
 async def test_what_was_done_before_a_model_failed_is_remembered(tmp_path: Path) -> None:
@@ -167,7 +179,7 @@ async def test_what_was_done_before_a_model_failed_is_remembered(tmp_path: Path)
         await talked.ask("again")
 
     roles = [type(message).__name__ for message in model.requests[2].messages]
-    assert roles == ["UserMessage", "ModelReply", "ToolResults", "UserMessage"]
+    assert roles == ["UserMessage", "ModelReply", "ToolResults", "ModelReply", "UserMessage"]
 
 
 async def test_an_answer_without_an_end_is_a_broken_one(tmp_path: Path) -> None:
@@ -199,7 +211,11 @@ async def test_cancelling_stops_the_request_itself(tmp_path: Path, edition: str)
         assert stopped.is_set()
         await talked.ask("again")
 
-    assert model.requests[1].messages == [UserMessage("again")]
+    assert model.requests[1].messages == [
+        UserMessage("go"),
+        ModelReply(f"Let me think\n\n{STOPPED}"),
+        UserMessage("again"),
+    ]
 
 
 async def test_a_command_that_is_cancelled_is_remembered_as_that(tmp_path: Path) -> None:
@@ -216,9 +232,10 @@ async def test_a_command_that_is_cancelled_is_remembered_as_that(tmp_path: Path)
         assert turn.stop_reason == "cancelled"
         await talked.ask("again")
 
-    results = model.requests[1].messages[2]
+    results, note = model.requests[1].messages[2:4]
     assert isinstance(results, ToolResults)
-    assert results.results[0].text == "The user stopped the turn before its end."
+    assert results.results[0].text == STOPPED
+    assert note == ModelReply(STOPPED)
 
 
 async def test_a_tool_call_that_the_client_stops_alone_is_told_to_the_model(tmp_path: Path) -> None:

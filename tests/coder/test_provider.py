@@ -136,8 +136,8 @@ async def test_arguments_that_are_no_json_are_told_to_the_model(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("step", "kind", "words"),
     [
-        (Status("401 Unauthorized"), accord.AuthRequired, "does not accept the key"),
-        (Status("403 Forbidden"), accord.AuthRequired, "does not accept the key"),
+        (Status("401 Unauthorized"), accord.InternalError, "does not accept the key"),
+        (Status("403 Forbidden"), accord.InternalError, "does not accept the key"),
         (Status("404 Not Found"), accord.InternalError, "has no model fake-1"),
         (
             Status("400 Bad Request", "temperature is odd"),

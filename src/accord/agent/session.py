@@ -68,6 +68,9 @@ class Session:
     stay inside `cwd` and `additional_directories`.
     """
 
+    broke_off: bool = False
+    """Whether the process that had the session open before ended in the middle of a turn."""
+
     def __init__(
         self,
         session_id: str,

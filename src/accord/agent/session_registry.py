@@ -253,6 +253,7 @@ class SessionRegistry:
         """
         session = live.session
         outline = await outlined(store, session.id)
+        session.broke_off = heal and not outline.is_idle
         missing = healing(outline) if heal else []
         if missing:
             await store.append(session.id, missing)

@@ -18,6 +18,7 @@ from accord.stores.interface import Store
 from accord.version import VERSION
 
 if TYPE_CHECKING:
+    from accord.coder.memory import Memory
     from accord.coder.model import Model
     from accord.coder.turns import Coder
 
@@ -97,7 +98,7 @@ class _Later:
 def _register(agent: Agent, later: _Later) -> None:
     @agent.on_session
     async def prepare(session: Session) -> None:
-        session.state = import_module("accord.coder.memory").remembered(session.state)
+        session.state = await _remembered(session)
 
     @agent.prompt(accepts={"image", "resource"})
     async def reply(turn: Turn) -> None:
@@ -120,6 +121,14 @@ def _register(agent: Agent, later: _Later) -> None:
     @agent.command("help", "Shows what can be said")
     async def show_help(turn: Turn, _: str) -> None:
         await later.coder.help(turn)
+
+
+async def _remembered(session: Session) -> Memory:
+    """What the model of a session remembers, also of a turn in which the process died."""
+    memory: Memory = import_module("accord.coder.memory").remembered(session.state)
+    if session.broke_off or memory.open_prompt is not None:
+        await import_module("accord.coder.recovery").recover(session, memory)
+    return memory
 
 
 def _parsed(rules: Sequence[str | Rule]) -> list[Rule]:

@@ -72,7 +72,8 @@ class Gateway:
         self._model = _open(name, base_url, api_key)
         self.context_tokens = self._model.context_window
         # There the reason for the end is part of the interface, and a connection that is cut may look like an end.
-        self._names_its_end = any(each.__name__ == "OpenAIChatModel" for each in type(self._model).__mro__)
+        kinds = {each.__name__ for each in type(self._model).__mro__}
+        self._names_its_end = not kinds.isdisjoint({"OpenAIChatModel", "AnthropicModel"})
 
     async def enter(self) -> None:
         """Connections may be made from now on."""
@@ -161,15 +162,27 @@ def _wire_message(message: Message, name: str) -> list[ModelMessage]:
 
 
 def _wire_reply(reply: ModelReply, name: str) -> ModelResponse:
-    if reply.raw is not None and reply.model == name:
+    broken = any(call.broken is not None for call in reply.calls)
+    if reply.raw is not None and reply.model == name and not broken:
         # Signatures of thoughts and the like, which a provider wants to see again.
         with suppress(ValidationError):
             (response,) = ModelMessagesTypeAdapter.validate_python([reply.raw])
             if isinstance(response, ModelResponse):
+                # Text of spaces alone is what models say before a call, and what Anthropic's refuse to hear again.
+                response.parts = [part for part in response.parts if not _is_blank(part)]
                 return response
-    parts: list[TextPart | ToolCallPart] = [TextPart(whole(reply.text))] if reply.text else []
-    parts += [ToolCallPart(call.name, call.broken or call.arguments, call.id) for call in reply.calls]
+    parts: list[TextPart | ToolCallPart] = [TextPart(whole(reply.text))] if reply.text.strip() else []
+    parts += [ToolCallPart(call.name, _arguments(call), call.id) for call in reply.calls]
     return ModelResponse(parts=parts)
+
+
+def _is_blank(part: Any) -> bool:
+    return isinstance(part, TextPart) and not part.content.strip()
+
+
+def _arguments(call: ToolUse) -> dict[str, Any]:
+    """The arguments of a call as an object: providers refuse a history with anything else."""
+    return call.arguments if call.broken is None else {"no_json_object": whole(call.broken)}
 
 
 def _wire_result(result: ToolResult) -> ToolReturnPart:

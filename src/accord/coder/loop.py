@@ -5,6 +5,7 @@ It knows no provider: a model is a stream of deltas. It knows no edition: whatev
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 from accord.agent import ToolFailed, Turn
 from accord.agent.mcp import McpError
-from accord.coder.memory import Memory
+from accord.coder.memory import STOPPED, Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
     AnswerEnd,
@@ -97,6 +98,7 @@ log = logging.getLogger("accord.coder")
 
 MAX_TITLE = 120
 MAX_REQUESTS = 50
+TOO_LONG = "The conversation does not fit into the model any more: /compact, or a new session."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class _Answer:
     cost: float | None = None
     end: str = ""
     raw: Any = None
+    is_seen: bool = False
+    """Whether the user has seen something of it."""
 
     def note(self, delta: Delta) -> None:
         """Keep a delta that is not shown as it comes."""
@@ -146,8 +150,8 @@ class Loop:
         self._keeps = keeps
         self._start = len(memory.messages)
         """Where this turn begins in the memory."""
-        self._streamed = False
-        """Whether the user has seen something of the answer that is coming in."""
+        self._answer: _Answer | None = None
+        """The answer that is coming in, until it is remembered."""
 
     async def run(self, message: UserMessage) -> None:
         """Answer the user's message.
@@ -155,17 +159,30 @@ class Loop:
         Raises:
             RequestError: The model gave no answer; says why. What the turn did until then is remembered.
         """
-        self._memory.add(message)
+        self._memory.begin(message, self._turn.message_id)
         try:
+            # A crash in the first request must not lose what was asked for.
+            await self._save()
             async with self._model:
                 await self._converse()
         except ModelError as error:
+            self._break_off(f"[The turn ended here: {error}.]")
+            if isinstance(error, ModelFull):
+                self._memory.shorten_request(self._start)
             raise error.answer() from error
+        except asyncio.CancelledError:
+            self._break_off(STOPPED)
+            raise
+        except BaseException:
+            self._break_off("[The turn ended here, because the agent failed.]")
+            raise
         finally:
-            if len(self._memory.messages) == self._start + 1:
-                # Nothing came of it: the user will ask again.
-                self._memory.forget_from(self._start)
+            self._memory.end()
             await self._save()
+
+    def _break_off(self, note: str) -> None:
+        """Remember what was said and done of a turn that does not come to its end."""
+        self._memory.break_off(note, "".join(self._answer.texts) if self._answer is not None else "")
 
     async def compact(self) -> bool:
         """Replace the conversation by a summary; whether there was anything to replace.
@@ -189,9 +206,8 @@ class Loop:
     async def _converse(self) -> None:
         for _ in range(self._limits.max_requests):
             if not await self._fit_context():
-                await self._turn.say(
-                    "The conversation does not fit into the model any more: /compact, or a new session."
-                )
+                await self._say(TOO_LONG)
+                self._memory.shorten_request(self._start)
                 self._turn.finish("max_tokens")
                 return
             servers = await self._turn.mcp()
@@ -204,7 +220,7 @@ class Loop:
                 return
             if answer.end == "length":
                 # A call may have been cut as well: none of them counts.
-                self._memory.add(ModelReply(answer.reply.text or "[the answer was cut]"))
+                self._remember(ModelReply(answer.reply.text or "[the answer was cut]"))
                 await self._report_usage()
                 self._turn.finish("max_tokens")
                 return
@@ -212,7 +228,21 @@ class Loop:
             if not answer.reply.calls:
                 return
             await self._save()
+        await self._say(
+            f"I stop here: this turn has made {self._limits.max_requests} requests to the model, which is its limit. "
+            "Say `go on`, and I do."
+        )
         self._turn.finish("max_turn_requests")
+
+    async def _say(self, text: str) -> None:
+        """Say something that no model said, and remember it."""
+        self._turn.new_message()
+        await self._turn.say(text)
+        self._remember(ModelReply(text))
+
+    def _remember(self, reply: ModelReply) -> None:
+        self._memory.add(reply)
+        self._answer = None
 
     async def _request_answer(self, toolbox: Toolbox) -> _Answer:
         session = self._turn.session
@@ -221,7 +251,7 @@ class Loop:
             try:
                 return await self._stream(ModelRequest(system, list(self._memory.messages), toolbox.definitions))
             except ModelFull:
-                if last or self._streamed:
+                if last or (self._answer is not None and self._answer.is_seen):
                     raise
                 if self._can_compact():
                     await self._compact()
@@ -230,17 +260,17 @@ class Loop:
 
     async def _stream(self, request: ModelRequest) -> _Answer:
         turn, answer = self._turn, _Answer()
-        self._streamed = False
+        self._answer = answer
         turn.new_message()
         async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text):
                         answer.texts.append(text)
-                        self._streamed = True
+                        answer.is_seen = True
                         await turn.say(text)
                     case ThoughtDelta(text=text):
-                        self._streamed = True
+                        answer.is_seen = True
                         await turn.think(text)
                     case Retrying(reason=reason, seconds=seconds):
                         await turn.notice(f"{reason}: trying again in {seconds:.0f} s", severity="warning")
@@ -254,20 +284,15 @@ class Loop:
         return answer
 
     async def _take(self, answer: _Answer, toolbox: Toolbox) -> None:
-        """Remember a reply, with the results of its calls, also if they are cut short."""
-        self._memory.add(answer.reply)
+        """Remember a reply, and run its calls."""
+        self._remember(answer.reply)
         if answer.tokens:
             self._memory.count(answer.tokens)
-        results: list[ToolResult] = []
-        try:
-            await self._report_usage()
-            for use in answer.calls:
-                result = await self._use(use, toolbox)
-                results.append(result)
-        finally:
-            results += [_cut_short(use) for use in answer.calls[len(results) :]]
-            if results:
-                self._memory.add(ToolResults(results))
+        await self._report_usage()
+        for use in answer.calls:
+            # Before each of them: what was done is known after a crash, and what may have been done too.
+            await self._save()
+            self._memory.add_result(await self._use(use, toolbox))
 
     # --- tools
 
@@ -312,7 +337,7 @@ class Loop:
 
     def _can_compact(self) -> bool:
         # A summary and the answer to it are as short as it gets.
-        return self._start > 2  # noqa: PLR2004
+        return self._start > 0 and not self._memory.is_summary_at(self._start)
 
     async def _fit_context(self) -> bool:
         """Compact the context where it is nearly full; whether a request fits now."""
@@ -369,10 +394,6 @@ def _prepared(use: ToolUse, toolbox: Toolbox) -> ToolInvocation:
     if use.broken is not None:
         raise BadArguments(f"These arguments are no JSON object: {use.broken[:200]}")
     return toolbox.prepare(use.name, use.arguments)
-
-
-def _cut_short(use: ToolUse) -> ToolResult:
-    return ToolResult(use.id, use.name, "The user stopped the turn before its end.", failed=True)
 
 
 def _title(text: str) -> str:

@@ -1,6 +1,7 @@
 """The memory of a session: the messages of its model, kept beside the conversation as the agent's own state.
 
-It only ever holds whole exchanges: a reply that calls tools is followed by their results.
+A turn is kept while it runs, so that a crash loses nothing of it. A turn that broke off is completed (`break_off`) into
+a form that every provider accepts: each call has a result, and the user's next message follows a reply.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from accord.session.remembered import RememberedAnswer
 log = logging.getLogger("accord.coder")
 
 SUMMARY = "What was said before, in short:\n\n"
+SUMMARY_MESSAGES = 2
+"""A summary, and the reply to it."""
 SHORT_RESULT = 400
+SHORT_REQUEST = 4_000
+STOPPED = "[The user stopped the turn here.]"
+LOST = "[The agent's process ended here, in the middle of the turn.]"
 
 
 class Memory(msgspec.Struct, omit_defaults=True):
@@ -30,6 +36,10 @@ class Memory(msgspec.Struct, omit_defaults=True):
     counted: int = 0
     cost: float = 0.0
     priced: bool = False
+    open_prompt: str | None = None
+    """The id of the user's message whose turn runs; found after a restart, that turn broke off."""
+    last_prompt: str | None = None
+    """The id of the user's message whose turn ended last."""
 
     @property
     def tokens(self) -> int:
@@ -38,6 +48,37 @@ class Memory(msgspec.Struct, omit_defaults=True):
 
     def add(self, *messages: Message) -> None:
         self.messages.extend(messages)
+
+    def begin(self, message: UserMessage, prompt_id: str) -> None:
+        """A turn begins with this message of the user."""
+        self.messages.append(message)
+        self.open_prompt = prompt_id
+
+    def end(self) -> None:
+        """The turn is over, and what stands here of it is whole."""
+        self.last_prompt, self.open_prompt = self.open_prompt, None
+
+    def add_result(self, result: ToolResult) -> None:
+        """The result of the next call of the last reply."""
+        last = self.messages[-1]
+        if isinstance(last, ToolResults):
+            last.results.append(result)
+        else:
+            self.messages.append(ToolResults([result]))
+
+    def break_off(self, note: str, said: str = "") -> None:
+        """Complete a turn that broke off: results for the calls that have none, then what was said, and a note."""
+        self.answer_open_calls(note)
+        self.add(ModelReply(f"{said}\n\n{note}" if said.strip() else note))
+
+    def answer_open_calls(self, text: str) -> None:
+        """Give each call of the last reply that has no result this one."""
+        last = self.messages[-1] if self.messages else None
+        results = last.results if isinstance(last, ToolResults) else []
+        reply = self.messages[-2] if isinstance(last, ToolResults) and len(self.messages) > 1 else last
+        if isinstance(reply, ModelReply):
+            for use in reply.calls[len(results) :]:
+                self.add_result(ToolResult(use.id, use.name, text, failed=True))
 
     def count(self, tokens: int) -> None:
         """A provider counted all that is here now."""
@@ -59,7 +100,21 @@ class Memory(msgspec.Struct, omit_defaults=True):
         """Keep a summary instead of the messages before a place; where what stood there stands now."""
         self.messages[:before] = [UserMessage(SUMMARY + summary), ModelReply("Understood.")]
         self.counted_tokens = self.counted = 0
-        return 2
+        return SUMMARY_MESSAGES
+
+    def is_summary_at(self, place: int) -> bool:
+        """Whether there is nothing but a summary before a place."""
+        first = self.messages[0] if self.messages else None
+        return place == SUMMARY_MESSAGES and isinstance(first, UserMessage) and first.text.startswith(SUMMARY)
+
+    def shorten_request(self, place: int) -> None:
+        """Keep only the beginning of a message that did not fit, so that it does not stand in the way of the next."""
+        message = self.messages[place]
+        if isinstance(message, UserMessage):
+            text = message.whole
+            cut = text if len(text) <= SHORT_REQUEST else f"{text[:SHORT_REQUEST]}\n[cut, to save room]"
+            self.messages[place] = UserMessage(cut)
+            self.counted_tokens = self.counted = 0
 
     def shorten_results(self, start: int, tokens: int) -> None:
         """Cut the results of tools from a place on, the oldest first, until no more than so many tokens are left."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import msgspec
 
-from accord.errors import AccordError, AuthRequired, RateLimited, RequestError
+from accord.errors import AccordError, RateLimited, RequestError
 
 OFFLINE = "offline"
 """The name of the built-in model."""
@@ -218,11 +218,8 @@ class ModelMissing(ModelError):
 class ModelLocked(ModelError):
     """The provider wants a key, or does not take the one it was given."""
 
+    # No AuthRequired: that sends a client to a login, and the agent has none to offer.
     reason = "model_locked"
-
-    def answer(self) -> RequestError:
-        """Log in, in whichever way the text says."""
-        return AuthRequired(str(self))
 
 
 class ModelRefused(ModelError):

@@ -1,19 +1,17 @@
-"""A turn of the coding agent: which model answers, and the user's message in the form for models."""
+"""A turn of the coding agent: which model answers, and the slash commands that are about models."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from urllib.parse import unquote, urlsplit
 
 from accord.agent import Turn
 from accord.coder.loop import MAX_REQUESTS, Limits, Loop
 from accord.coder.memory import Memory
-from accord.coder.model import OFFLINE, Model, Picture, UserMessage
+from accord.coder.model import OFFLINE, Model
 from accord.coder.offline import CAN_DO, OfflineModel
+from accord.coder.prompt_message import message_of
 from accord.coder.provider import ProviderModel
 from accord.errors import InvalidParams
-from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.rules import Rule
 
 MAX_TITLE = 60
@@ -85,44 +83,6 @@ class Coder:
             self._models[name] = ProviderModel(name, base_url=self._base_url, api_key=self._api_key)
         memory: Memory = turn.session.state
         return Loop(turn, self._models[name], memory, self._rules, self._limits, keeps=self._keeps)
-
-
-def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
-    """A prompt as models take it: links and files by name in their place, what was embedded behind the text."""
-    texts: list[str] = []
-    behind: list[str] = []
-    pictures: list[Picture] = []
-    for block in blocks:
-        match block:
-            case Text(text=text):
-                texts.append(text)
-            case Link(uri=uri):
-                texts.append(_named(uri, cwd))
-            case Resource(uri=uri, text=str(text)):
-                texts.append(_named(uri, cwd))
-                behind.append(f"{_named(uri, cwd)}:\n{text}")
-            case Image(data=data, mime_type=mime_type):
-                pictures.append(Picture(data, mime_type))
-            case _:
-                continue
-    return UserMessage("".join(_spaced(texts)), pictures, "\n\n".join(behind))
-
-
-def _spaced(texts: Sequence[str]) -> list[str]:
-    """Pieces that were not written with a space between them get one."""
-    return [
-        text if n == 0 or texts[n - 1][-1:].isspace() or text[:1].isspace() else f" {text}"
-        for n, text in enumerate(texts)
-    ]
-
-
-def _named(uri: str, cwd: str) -> str:
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
-        return uri
-    path = unquote(parts.path)
-    inside = os.path.relpath(path, cwd)
-    return path if inside.startswith("..") else inside
 
 
 def _headline(text: str) -> str:

@@ -123,6 +123,11 @@ class BlockingSession:
         return self._session.title
 
     @property
+    def broke_off(self) -> bool:
+        """See `Session.broke_off`."""
+        return self._session.broke_off
+
+    @property
     def is_closed(self) -> bool:
         """Whether the client, or the end of its connection, closed the session."""
         return self._session.is_closed
