@@ -165,9 +165,12 @@ class FrameworkRun(abc.ABC):
         parts = prompt_parts(self.turn.prompt, self.turn.session.cwd)
         return "\n".join(part for part in parts if isinstance(part, str))
 
-    async def client_tools(self, taken: Collection[str] = ()) -> list[ClientTool]:
-        """The tools of the client's MCP servers; `taken` are the names of the agent's own tools."""
-        return await client_tools(self.turn, taken)
+    async def client_tools(self, taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
+        """The tools of the client's MCP servers.
+
+        `taken` are the names of the agent's own tools; `prefix` is for frameworks that do not say which those are.
+        """
+        return await client_tools(self.turn, taken, prefix=prefix)
 
     def option(self, option_id: str) -> str | bool | None:
         """The value of a config option; None if the agent has none of this id."""
@@ -281,7 +284,8 @@ _PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 
 
 def _entry(todo: Mapping[str, Any]) -> PlanEntry:
-    content = str(todo.get("content") or todo.get("title") or todo.get("description") or "")
+    names = ("content", "step", "title", "description")
+    content = next((str(text) for name in names if (text := todo.get(name))), "")
     status, priority = str(todo.get("status", "")), str(todo.get("priority", ""))
     return PlanEntry(
         content,

@@ -53,32 +53,34 @@ class ClientTool:
         return text_of(result.content, result.structured) or "[no text]"
 
 
-async def client_tools(turn: Turn, taken: Collection[str] = ()) -> list[ClientTool]:
+async def client_tools(turn: Turn, taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
     """The tools of all servers that work; `taken` are names that the agent's own tools have.
+
+    `prefix` is for frameworks that do not say which names those are.
 
     A server that does not work concerns no other, and its user was notified when the session was opened.
     """
     servers = await turn.mcp()
-    return named_tools(servers.tools, taken)
+    return named_tools(servers.tools, taken, prefix=prefix)
 
 
-def named_tools(tools: Sequence[McpTool], taken: Collection[str] = ()) -> list[ClientTool]:
+def named_tools(tools: Sequence[McpTool], taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
     """Each tool under its own name, or with its server's in front where that is taken, or with a number behind."""
     names = set(taken)
     found: list[ClientTool] = []
     for tool in tools:
-        name = _unused(tool, names)
+        name = _unused(tool, names, prefix)
         names.add(name)
         described = tool.description or tool.title or tool.name
         found.append(ClientTool(name, described, tool.input_schema, tool))
     return found
 
 
-def _unused(tool: McpTool, taken: Collection[str]) -> str:
-    own = _UNSAFE.sub("_", tool.name)[:MAX_NAME]
+def _unused(tool: McpTool, taken: Collection[str], prefix: str) -> str:
+    own = _UNSAFE.sub("_", f"{prefix}{tool.name}")[:MAX_NAME]
     if own not in taken:
         return own
-    long = _UNSAFE.sub("_", f"{tool.server}_{tool.name}")[:MAX_NAME]
+    long = _UNSAFE.sub("_", f"{prefix}{tool.server}_{tool.name}")[:MAX_NAME]
     name, number = long, 2
     while name in taken:
         name, number = f"{long[: MAX_NAME - len(str(number)) - 1]}_{number}", number + 1

@@ -18,7 +18,7 @@ OpenRun: TypeAlias = Callable[[Turn], FrameworkRun]
 """Makes the run of a turn."""
 
 # Where the classes of a framework are defined, and the adapter for them. The first that fits counts.
-ADAPTERS: tuple[tuple[str, str], ...] = ()
+ADAPTERS: tuple[tuple[str, str], ...] = (("pydantic_ai", "accord.adapters.pydantic_ai"),)
 
 
 class ServeOptions(TypedDict, total=False):
@@ -31,6 +31,7 @@ class ServeOptions(TypedDict, total=False):
     drafts: bool
     cancel_grace_seconds: float
     in_use: InUse
+    mcp: bool
 
 
 class UnknownFramework(LocalProtocolError):
@@ -45,6 +46,7 @@ def make_agent(
     `models` are offered as the option `model`; what a run does with the chosen one is the adapter's. The agent takes
     every kind of content: what the framework's agent cannot take is refused when it comes.
     """
+    options.setdefault("mcp", True)
     agent = Agent(name, **options)
     if models:
         agent.models(models)

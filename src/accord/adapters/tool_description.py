@@ -11,7 +11,7 @@ from typing import Any
 
 from accord.session.tool import ToolKind
 
-__all__ = ["ProposedChange", "kind_of", "paths_of", "proposed_change", "title_of"]
+__all__ = ["ProposedChange", "kind_of", "paths_of", "proposed_change", "title_of", "todos_of"]
 
 # The first row that fits counts.
 KINDS: tuple[tuple[ToolKind, tuple[str, ...]], ...] = (
@@ -30,6 +30,7 @@ CHANGE_ARGUMENTS = (("old_string", "new_string"), ("old_text", "new_text"))
 CONTENT_ARGUMENT = "content"
 # What a title names where a call has no path.
 TITLE_ARGUMENTS = ("command", "query", "pattern", "url", "name", "title", "task")
+TODO_ARGUMENTS = ("todos", "plan", "steps", "items", "entries")
 MAX_TITLE_ARGUMENT = 60
 # A shorter word is a verb only as a whole: `cat` is none in `catalogue`.
 MIN_PREFIX = 4
@@ -101,6 +102,17 @@ def proposed_change(kind: ToolKind, arguments: Any) -> ProposedChange | None:
     content = arguments.get(CONTENT_ARGUMENT)
     if kind == "edit" and isinstance(content, str):
         return ProposedChange(paths[0], None, content, is_whole=True)
+    return None
+
+
+def todos_of(name: str, arguments: Any) -> list[Mapping[str, Any]] | None:
+    """The todos that a call writes, for tools such as `write_todos` and `update_plan`; None for any other tool."""
+    if not isinstance(arguments, Mapping) or not {"todo", "todos", "plan"} & set(_words(name)):
+        return None
+    for key in TODO_ARGUMENTS:
+        todos = arguments.get(key)
+        if isinstance(todos, list) and todos and all(isinstance(todo, Mapping) for todo in todos):
+            return todos
     return None
 
 

@@ -1,0 +1,301 @@
+"""The adapter for pydantic-ai (2.60 or newer): one capability, which is told everything inside the run and in order.
+
+`agent.run` is the run. A capability is the documented hook for all of it: events of the stream, the execution of
+tools, and calls that wait for approval, for which the run waits instead of ending.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from pydantic_ai import (
+    Agent as PydanticAgent,
+    ApprovalRequiredToolset,
+    BinaryContent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    Tool,
+    ToolDenied,
+    UsageLimitExceeded,
+    UsageLimits,
+    capture_run_messages,
+)
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ContentFilterError
+from pydantic_ai.messages import (
+    FilePart,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    RetryPromptPart,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolReturnPart,
+    UserPromptPart,
+    repair_messages,
+)
+
+from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.mcp_tools import ClientTool
+from accord.adapters.prompt_parts import Media, PromptPart
+from accord.adapters.result_content import media_block
+from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_description import todos_of
+from accord.agent import Agent, McpResult, Turn
+from accord.json_values import JsonValue
+from accord.session.content import Image
+from accord.session.option import Choice, Group
+
+__all__ = ["serve"]
+
+FRAMEWORK = "pydantic-ai"
+
+
+def serve(
+    agent: PydanticAgent[Any, Any],
+    name: str | None = None,
+    *,
+    deps: object = None,
+    models: Sequence[str | Choice | Group] = (),
+    usage_limits: UsageLimits | None = None,
+    **options: Unpack[ServeOptions],
+) -> Agent:
+    """A pydantic-ai agent as an `accord.Agent`.
+
+    `deps` are the dependencies of every run, or a function that makes them from the `Turn`, with or without `async`.
+    `models` (`"provider:name"`) are offered to the user; without them the agent's own is used. `usage_limits` are those
+    of each turn.
+    """
+
+    def open_run(turn: Turn) -> PydanticAiRun:
+        return PydanticAiRun(turn, agent, deps, usage_limits)
+
+    return make_agent(name or agent.name or FRAMEWORK, open_run, models=models, **options)
+
+
+class PydanticAiRun(FrameworkRun):
+    """One run of a pydantic-ai agent."""
+
+    framework = FRAMEWORK
+
+    def __init__(
+        self, turn: Turn, agent: PydanticAgent[Any, Any], deps: object, usage_limits: UsageLimits | None
+    ) -> None:
+        super().__init__(turn)
+        self._agent = agent
+        self._deps = deps
+        self._usage_limits = usage_limits
+        self._before: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(self.state.history or [])
+        self._prompt: list[Any] = []
+        self._messages: list[ModelMessage] = []
+        """The live list of the run."""
+        self.returned: dict[str, ToolReturnPart | RetryPromptPart] = {}
+        """The results that came since the last request of the model, which are no part of the messages yet."""
+        self.mcp_results: dict[str, McpResult] = {}
+        self.has_text = False
+        """Whether the last answer of the model had text."""
+
+    async def execute(self) -> None:
+        self._prompt = [_user_content(part) for part in self.prompt_parts()]
+        model = self.option("model")
+        with capture_run_messages() as self._messages:
+            try:
+                result = await self._agent.run(
+                    self._prompt,
+                    message_history=self._before or None,
+                    conversation_id=self.turn.session.id,
+                    deps=await self._make_deps(),
+                    model=model if isinstance(model, str) else None,
+                    toolsets=await self._toolsets(),
+                    usage_limits=self._usage_limits,
+                    capabilities=[_Reporter(self)],
+                    infer_name=False,
+                )
+            except UsageLimitExceeded as error:
+                # The exception has no other word for which limit it was.
+                self.turn.finish("max_tokens" if "token" in str(error) else "max_turn_requests")
+                return
+            except ContentFilterError:
+                self.turn.finish("refusal")
+                return
+        await self._finish(result)
+
+    async def _finish(self, result: Any) -> None:
+        reason = result.response.finish_reason
+        if reason in {"length", "content_filter"}:
+            self.turn.finish("max_tokens" if reason == "length" else "refusal")
+        if isinstance(result.output, DeferredToolRequests):
+            for call in result.output.calls:
+                await self.calls.fail(call.tool_call_id, "This tool runs outside of the agent", name=call.tool_name)
+        elif not isinstance(result.output, str):
+            await self.say_output(result.output)
+        elif not self.has_text:
+            # The text of an output function or an output tool: nothing of it was streamed.
+            await self.say(result.output)
+
+    async def _make_deps(self) -> Any:
+        if not inspect.isroutine(self._deps):
+            return self._deps
+        make: Callable[[Turn], Any] = self._deps
+        made = make(self.turn)
+        return await made if inspect.isawaitable(made) else made
+
+    async def _toolsets(self) -> list[Any]:
+        # The names of the agent's own tools are known in the run and not before.
+        tools = await self.client_tools(prefix="mcp_")
+        if not tools:
+            return []
+        changing = {tool.name for tool in tools if not tool.is_read_only}
+        own: FunctionToolset[Any] = FunctionToolset([self._native(tool) for tool in tools], id="client")
+        return [ApprovalRequiredToolset(own, lambda _context, tool, _arguments: tool.name in changing)]
+
+    def _native(self, tool: ClientTool) -> Tool[Any]:
+        async def call(context: RunContext[Any], **arguments: Any) -> Any:
+            result = await tool.call(arguments)
+            if context.tool_call_id is not None:
+                self.mcp_results[context.tool_call_id] = result
+            if result.is_error:
+                raise ModelRetry(tool.text(result))
+            pictures = [
+                BinaryContent(Media(block.data, block.mime_type).content, media_type=block.mime_type)
+                for block in result.content
+                if isinstance(block, Image)
+            ]
+            return [tool.text(result), *pictures] if pictures else tool.text(result)
+
+        return Tool.from_schema(call, tool.name, tool.description, tool.schema, takes_ctx=True)
+
+    async def history(self) -> JsonValue:
+        messages = list(self._messages) or list(self._before)
+        if self._prompt and len(messages) <= len(self._before):
+            # It ended before the first request: the prompt is kept all the same.
+            messages.append(ModelRequest(parts=[UserPromptPart(self._prompt)]))
+        last = messages[-1] if messages else None
+        if isinstance(last, ModelResponse):
+            calls = {part.tool_call_id for part in last.tool_calls}
+            parts = [part for call_id, part in self.returned.items() if call_id in calls]
+            if parts:
+                messages.append(ModelRequest(parts=parts))
+        return ModelMessagesTypeAdapter.dump_python(repair_messages(messages), mode="json")
+
+
+@dataclass
+class _Reporter(AbstractCapability[Any]):
+    """Reports what happens inside the run; every method is awaited by it."""
+
+    def __init__(self, run: PydanticAiRun) -> None:
+        super().__init__()
+        self._run = run
+
+    async def on_event(self, ctx: RunContext[Any], *, event: Any) -> None:
+        run = self._run
+        match event:
+            case PartStartEvent(part=TextPart(content=text)):
+                run.has_text = run.has_text or bool(text)
+                await run.say(text)
+            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                run.has_text = run.has_text or bool(text)
+                await run.say(text)
+            case PartStartEvent(part=ThinkingPart(content=text)):
+                await run.think(text)
+            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)):
+                await run.think(text)
+            case PartStartEvent(part=FilePart(content=file)):
+                await run.turn.say(media_block(file.data, file.media_type))
+            case FunctionToolCallEvent(part=call):
+                run.has_text = False
+                await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
+            case FunctionToolResultEvent():
+                await self._report_result(event.part)
+            case _:
+                pass
+
+    async def _report_result(self, part: ToolReturnPart | RetryPromptPart) -> None:
+        run = self._run
+        call_id = part.tool_call_id
+        run.returned[call_id] = part
+        outcome = getattr(part, "outcome", "retried")
+        if outcome == "denied":
+            await run.calls.cancel(call_id)
+        else:
+            shown = run.mcp_results.get(call_id) or _shown(part)
+            end = run.calls.complete if outcome == "success" else run.calls.fail
+            await end(call_id, shown, name=part.tool_name or "tool")
+        await run.checkpoint()
+
+    async def after_model_request(self, ctx: RunContext[Any], *, request_context: Any, response: ModelResponse) -> Any:
+        run, usage = self._run, response.usage
+        run.returned.clear()
+        if usage.input_tokens or usage.output_tokens:
+            run.turn.add_token_usage(
+                usage.input_tokens,
+                usage.output_tokens,
+                cached_read_tokens=usage.cache_read_tokens or None,
+                cached_write_tokens=usage.cache_write_tokens or None,
+            )
+            size = getattr(ctx.model, "context_window", None)
+            await run.update_context(usage.input_tokens + usage.output_tokens, size, cost=_cost(response))
+        return response
+
+    async def wrap_tool_execute(
+        self, ctx: RunContext[Any], *, call: Any, tool_def: Any, args: Any, handler: Any
+    ) -> Any:
+        run = self._run
+        await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
+        await run.calls.begin(call.tool_call_id)
+        todos = todos_of(call.tool_name, args)
+        if todos is not None:
+            await run.plan(todos)
+        try:
+            return await handler(args)
+        except Exception as error:
+            # Its own exceptions are its way to retry, to fail and to ask. Any other ends the run without a result.
+            if not type(error).__module__.startswith("pydantic_ai"):
+                await run.calls.fail(
+                    call.tool_call_id, f"The tool raised {type(error).__name__}; the agent's log says why"
+                )
+            raise
+
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        answers: dict[str, bool | ToolDenied] = {}
+        for call in requests.approvals:
+            reason = requests.metadata.get(call.tool_call_id, {}).get("reason")
+            allowed = await self._run.ask_call(
+                call.tool_call_id, call.tool_name, call.args, description=reason if isinstance(reason, str) else None
+            )
+            answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
+        return requests.build_results(approvals=answers) if answers else None
+
+
+def _user_content(part: PromptPart) -> Any:
+    return part if isinstance(part, str) else BinaryContent(part.content, media_type=part.mime_type)
+
+
+def _shown(part: ToolReturnPart | RetryPromptPart) -> object:
+    if isinstance(part, RetryPromptPart):
+        return part.model_response()
+    text = part.model_response_str(wrap_if_error=False)
+    files = [media_block(file.data, file.media_type) for file in part.files if isinstance(file, BinaryContent)]
+    return [text, *files] if files else text
+
+
+def _cost(response: ModelResponse) -> float | None:
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):
+        return None

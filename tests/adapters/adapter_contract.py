@@ -1,0 +1,240 @@
+"""What holds for every adapter: the rules of `docs/adapters.md`, and the failures of the first day, as tests.
+
+A framework's test module has a class that extends `AdapterContract` and says how its agent is made.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import sys
+import threading
+import time
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.agent import Agent
+from accord.errors import RequestError
+from accord.stores import MemoryStore
+from accord.stores.interface import Store
+from tests.adapters.rehearsal import PIXEL
+from tests.agent.rig import Hand, Heard, choose, served
+from tests.limits import limit
+
+PERMISSION = "session/request_permission"
+MCP_SERVER = Path(__file__).with_name("adding_server.py")
+_begun: dict[str, threading.Event] = {}
+_released: dict[str, threading.Event] = {}
+
+
+def begun(cwd: str) -> threading.Event:
+    """Set by the tools that wait, in the session of a directory."""
+    return _begun.setdefault(cwd, threading.Event())
+
+
+def released(cwd: str) -> threading.Event:
+    """Set by a test when a tool that blocks its thread may go on."""
+    return _released.setdefault(cwd, threading.Event())
+
+
+class AdapterContract(abc.ABC):
+    """The tests of one adapter. The class has no state: each test makes an agent."""
+
+    editions = ("v1", "v2", "v2_june")
+    reports_failure = True
+    """Whether the framework says that a tool failed."""
+    takes_mcp = True
+    asks_by_call_id = True
+
+    @abc.abstractmethod
+    def make(self, store: Store) -> Agent:
+        """The agent with the rehearsed model and its tools."""
+
+    def serve(self, edition: str = "v1", store: Store | None = None) -> AbstractAsyncContextManager[Hand]:
+        return served(self.make(store or MemoryStore()), edition)
+
+    @pytest.fixture(autouse=True)
+    def project(self, tmp_path: Path) -> Path:
+        (tmp_path / "a.txt").write_text("before")
+        (tmp_path / "old.txt").write_text("old")
+        return tmp_path
+
+    # --- saying
+
+    async def test_text_and_thoughts_are_streamed_and_said_once(self, project: Path) -> None:
+        for edition in self.editions:
+            async with self.serve(edition) as client:
+                heard = await client.turn(await client.new_session(str(project)), "hello")
+            assert heard.text == "Hello there."
+            assert len(heard.of("agent_message_chunk")) >= 2
+            thoughts = "".join(update["content"]["text"] for update in heard.of("agent_thought_chunk"))
+            assert thoughts == "Somebody is there."
+            assert heard.stop_reason == "end_turn"
+
+    # --- tool calls
+
+    async def test_a_call_is_asked_about_under_its_own_id_and_ends(self, project: Path) -> None:
+        for edition in self.editions:
+            (project / "old.txt").write_text("old")
+            async with self.serve(edition) as client:
+                client.answers[PERMISSION] = choose("allow")
+                heard = await client.turn(await client.new_session(str(project)), "delete")
+            (question,) = heard.requests(PERMISSION)
+            calls = heard.tools()
+            assert list(calls) == ["call_1"]
+            assert "call_1" in str(question["params"])
+            assert calls["call_1"]["statuses"] == ["pending", "in_progress", "completed"]
+            assert calls["call_1"]["kind"] == "delete"
+            assert calls["call_1"]["locations"][0]["path"] == str(project / "old.txt")
+            assert calls["call_1"]["rawInput"] == {"path": "old.txt"}
+            assert "removed" in str(calls["call_1"]["content"])
+            assert not (project / "old.txt").exists()
+
+    async def test_a_call_that_is_refused_does_nothing_and_is_cancelled(self, project: Path) -> None:
+        async with self.serve("v2") as client:
+            client.answers[PERMISSION] = choose("reject")
+            heard = await client.turn(await client.new_session(str(project)), "delete")
+        assert heard.tools()["call_1"]["statuses"] == ["pending", "cancelled"]
+        assert (project / "old.txt").exists()
+        assert heard.stop_reason == "end_turn"
+
+    async def test_a_tool_that_fails_is_a_failed_call_with_its_text(self, project: Path) -> None:
+        async with self.serve() as client:
+            heard = await client.turn(await client.new_session(str(project)), "fail")
+        call = heard.tools()["call_1"]
+        assert "it does not work" in str(call["content"])
+        if self.reports_failure:
+            assert call["status"] == "failed"
+
+    async def test_an_edit_shows_what_it_replaces_and_completes(self, project: Path) -> None:
+        async with self.serve() as client:
+            heard = await client.turn(await client.new_session(str(project)), "write")
+        call = heard.tools()["call_1"]
+        diff = next(item for item in call["content"] if item["type"] == "diff")
+        assert (diff["oldText"], diff["newText"]) == ("before", "after")
+        assert diff["path"] == str(project / "a.txt")
+        assert (call["kind"], call["status"]) == ("edit", "completed")
+        assert (project / "a.txt").read_text() == "after"
+
+    async def test_two_calls_of_one_answer_both_end_and_one_is_asked_about(self, project: Path) -> None:
+        async with self.serve() as client:
+            client.answers[PERMISSION] = choose("allow")
+            heard = await client.turn(await client.new_session(str(project)), "both")
+        (question,) = heard.requests(PERMISSION)
+        assert question["params"]["toolCall"]["toolCallId"] == "second_1"
+        calls = heard.tools()
+        assert {name: call["status"] for name, call in calls.items()} == {
+            "first_1": "completed",
+            "second_1": "completed",
+        }
+        assert "before" in str(calls["first_1"]["content"])
+
+    async def test_an_id_that_the_model_uses_again_is_another_call(self, project: Path) -> None:
+        async with self.serve() as client:
+            session = await client.new_session(str(project))
+            first, second = [await client.turn(session, "same id") for _ in range(2)]
+        assert (list(first.tools()), list(second.tools())) == (["call_1"], ["call_1-2"])
+        assert second.tools()["call_1-2"]["status"] == "completed"
+
+    async def test_todos_are_the_plan(self, project: Path) -> None:
+        async with self.serve() as client:
+            heard = await client.turn(await client.new_session(str(project)), "plan")
+        assert heard.of("plan")[-1]["entries"][0]["content"] == "one"
+
+    async def test_a_tool_that_raises_ends_the_turn_or_the_call_without_its_text(self, project: Path) -> None:
+        async with self.serve() as client:
+            session = await client.new_session(str(project))
+            heard = await client.turn(session, "raise")
+            assert heard.tools()["call_1"]["status"] == "failed"
+            if heard.stop_reason == "error":
+                assert heard.error["message"] != RequestError.default_message
+            assert "secret-in-the-exception" not in str(heard.error if heard.stop_reason == "error" else "")
+            after = await client.turn(session, "remember")
+        assert after.text == "raise / remember"
+
+    # --- history
+
+    async def test_the_conversation_is_remembered_also_after_a_restart(self, project: Path) -> None:
+        store = MemoryStore()
+        async with self.serve(store=store) as client:
+            session = await client.new_session(str(project))
+            await client.turn(session, "hello")
+            await client.turn(session, "read")
+        async with self.serve(store=store) as client:
+            await client.request("session/resume", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+            assert (await client.turn(session, "remember")).text == "hello / read / remember"
+
+    async def test_parallel_sessions_do_not_mix(self, project: Path) -> None:
+        async with self.serve() as client:
+            sessions = [await client.new_session(str(project)) for _ in range(3)]
+            for texts in (["hello", "read", "again"], ["remember"] * 3):
+                prompts = [await client.prompt(session, text) for session, text in zip(sessions, texts, strict=True)]
+                for prompt in prompts:
+                    await client.answer_to(prompt)
+            said = [
+                Heard([m for m in client.received if m.get("params", {}).get("sessionId") == session]).text
+                for session in sessions
+            ]
+        assert [text.rpartition("there.")[2].rpartition("before")[2] or text for text in said] == [
+            "hello / remember",
+            "read / remember",
+            "again / remember",
+        ]
+
+    # --- the end
+
+    @pytest.mark.parametrize("tool", ["sleep", "block"])
+    async def test_a_cancel_ends_the_turn_at_once_inside_a_tool_and_the_next_prompt_works(
+        self, project: Path, tool: str
+    ) -> None:
+        async with self.serve("v2") as client:
+            session = await client.new_session(str(project))
+            prompt = await client.prompt(session, tool)
+            assert await asyncio.to_thread(begun(str(project)).wait, limit(20.0))
+            start = time.monotonic()
+            await client.cancel(session)
+            heard = await client.ended(prompt)
+            seconds = time.monotonic() - start
+            assert heard.stop_reason == "cancelled"
+            assert seconds < limit(1.0)
+            assert heard.tools()["call_1"]["status"] == "cancelled"
+            after = await client.turn(session, "remember")
+            released(str(project)).set()
+        assert after.stop_reason == "end_turn"
+        assert after.text == f"{tool} / remember"
+
+    # --- what comes in
+
+    async def test_a_picture_reaches_the_model(self, project: Path) -> None:
+        picture = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+        async with self.serve() as client:
+            heard = await client.turn(
+                await client.new_session(str(project)), [{"type": "text", "text": "media"}, picture]
+            )
+        assert heard.text == "got image/png"
+
+    async def test_the_clients_mcp_servers_are_tools_and_are_asked_about(self, project: Path) -> None:
+        pytest.importorskip("mcp", reason="the client's MCP servers need the extra `mcp`")
+        server: dict[str, Any] = {"name": "sums", "command": sys.executable, "args": [str(MCP_SERVER)], "env": []}
+        async with self.serve() as client:
+            client.answers[PERMISSION] = choose("allow")
+            session = await client.new_session(str(project), mcpServers=[server])
+            heard = await client.turn(session, "mcp")
+        if not self.takes_mcp:
+            assert heard.stop_reason == "end_turn"
+            return
+        call = heard.tools()["call_1"]
+        assert call["status"] == "completed"
+        assert "5" in str(call["content"])
+        assert heard.text.endswith("Done: 5")
+        assert len(heard.requests(PERMISSION)) == 1
+
+    async def test_a_broken_mcp_server_does_not_keep_the_agent_from_answering(self, project: Path) -> None:
+        broken: dict[str, Any] = {"name": "broken", "command": "/nowhere/at/all", "args": [], "env": []}
+        async with self.serve() as client:
+            session = await client.new_session(str(project), mcpServers=[broken])
+            heard = await client.turn(session, "hello")
+        assert heard.text.endswith("Hello there.")
