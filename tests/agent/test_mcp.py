@@ -605,7 +605,7 @@ async def test_a_server_that_does_not_read_delays_nobody_who_gives_up() -> None:
             with pytest.raises(McpCallTimeout):
                 await servers.call("do", {"x": "y" * 1_000_000}, timeout_seconds=0.1)
         # Telling it to stop takes the package five seconds each.
-        assert time.monotonic() - began < 4.0
+        assert time.monotonic() - began < limit(4.0)
 
 
 # --- the end
@@ -632,7 +632,7 @@ async def test_after_close_nothing_is_left() -> None:
         for servers in (good, bad):
             began = time.monotonic()
             await servers.close()
-            assert time.monotonic() - began < 15.0
+            assert time.monotonic() - began < limit(15.0)
         assert [pid for pid in children if exists(pid)] == []
         assert not runs(grandchild)
         assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -686,7 +686,7 @@ async def test_a_server_that_ignores_a_goodbye_over_http_does_not_hold_up_the_en
         began = time.monotonic()
         await servers.close()
         process.send_signal(signal.SIGCONT)
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < limit(10.0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

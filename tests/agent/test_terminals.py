@@ -35,6 +35,7 @@ from accord.session.event import TerminalChanged, TerminalExit, TerminalOutput
 from accord.session.tool import TerminalView
 from accord.workspace import NotADirectory, PathOutsideRoots, StartFailed, Workspace
 from tests.agent.machine import Conversation, Machine, machine
+from tests.limits import limit
 from tests.transport.processes import exists, runs, until
 from tests.workspace.trees import Tree
 
@@ -211,7 +212,7 @@ async def test_time_counts_from_the_start(tree: Tree, monkeypatch: pytest.Monkey
         await rig.terminals.run(python("pass"), timeout_seconds=20, on_start=show)
         (seconds,) = waited
         assert seconds is not None
-        assert 0 <= seconds < 20
+        assert 0 <= seconds < limit(20)
 
 
 @BOTH_WAYS

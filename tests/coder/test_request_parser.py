@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.coder.request_parser import NotUnderstood, understand
+from tests.limits import limit
 
 PLAIN: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
     ("read a.py", [("read", {"path": "a.py"})]),
@@ -97,7 +98,7 @@ def test_a_prompt_of_megabytes_is_answered_at_once(unit: str) -> None:
     started = time.process_time()
     with contextlib.suppress(NotUnderstood):
         understand(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < limit(10)
 
 
 @given(
