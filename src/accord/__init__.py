@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         JsonHandler as JsonHandler,
         NotificationHandler as NotificationHandler,
         RequestHandler as RequestHandler,
+        RunHandler as RunHandler,
     )
     from accord.connection.receiver import (
         Counts as Counts,
@@ -256,7 +257,7 @@ else:
             "accord.agent.mcp.errors": "McpError",
             "accord.client": "Deadlines Offer Policy RulesFileError connect load_rules open",
             "accord.connection": "Connection Handlers current_request",
-            "accord.connection.handlers": "Arrival Handler JsonHandler NotificationHandler RequestHandler",
+            "accord.connection.handlers": "Arrival Handler JsonHandler NotificationHandler RequestHandler RunHandler",
             "accord.connection.receiver": "Counts",
             "accord.connection.request": "IncomingRequest",
             "accord.connection.sender": "Observer",

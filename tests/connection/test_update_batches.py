@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -264,3 +264,115 @@ def test_what_was_taken_of_a_read_is_counted_however_it_was_taken() -> None:
 )
 def test_a_read_is_utf8_if_each_of_its_texts_is(texts: list[bytes], expected: bool) -> None:  # noqa: FBT001
     assert ReadBatch(texts).is_utf8 is expected
+
+
+# --- a plain function that takes runs
+
+
+class RunRecorder:
+    """A handler of runs: `pauses` has the texts after which it wants to wait, `fails` those it raises for."""
+
+    def __init__(self, *, pauses: tuple[str, ...] = (), fails: tuple[str, ...] = ()) -> None:
+        self.heard: list[str] = []
+        self.runs: list[int] = []
+        self.room = asyncio.Event()
+        self._pauses = pauses
+        self._fails = fails
+
+    def handlers(self) -> Handlers:
+        handlers = Handlers()
+        handlers.on(v1.SESSION_UPDATE, self.take_one, run_handler=self.take_run)
+        return handlers
+
+    def take_one(self, notification: v1.SessionNotification) -> Awaitable[None] | None:
+        update = notification.update
+        assert isinstance(update, v1.AgentMessageChunk)
+        assert isinstance(update.content, v1.TextContent)
+        text = update.content.text
+        if text in self._fails:
+            raise ValueError(text)
+        self.heard.append(f"{notification.session_id}{text}")
+        return self._wait() if text in self._pauses else None
+
+    def take_run(self, session: str, run: Iterator[v1.SessionNotification]) -> Awaitable[None] | None:
+        before = len(self.heard)
+        try:
+            for notification in run:
+                assert notification.session_id == session
+                pause = self.take_one(notification)
+                if pause is not None:
+                    return pause
+            return None
+        finally:
+            self.runs.append(len(self.heard) - before)
+
+    async def _wait(self) -> None:
+        await self.room.wait()
+
+
+async def test_a_plain_function_gets_the_updates_of_a_read_in_one_call() -> None:
+    recorder = RunRecorder()
+    async with wired(recorder.handlers()) as wire:
+        wire.say(*updates("a", "0"))
+        await until(recorder.heard, 1)
+        wire.say(*updates("a", "1", "2", "3"), *updates("b", "4", "5"))
+        await until(recorder.heard, 6)
+    assert recorder.heard == ["a0", "a1", "a2", "a3", "b4", "b5"]
+    assert recorder.runs == [3, 2], "the first update taught how the others begin"
+
+
+async def test_updates_behind_one_that_has_to_wait_are_handled_after_it_and_in_order() -> None:
+    recorder = RunRecorder(pauses=("2",))
+    async with wired(recorder.handlers()) as wire:
+        wire.say(*updates("a", "0"))
+        await until(recorder.heard, 1)
+        wire.say(*updates("a", "1", "2", "3", "4"), *updates("b", "5"))
+        await until(recorder.heard, 4)
+        wire.say(*updates("a", "6"), *updates("b", "7"))
+        await until(recorder.heard, 5)
+        assert recorder.heard == ["a0", "a1", "a2", "b5", "b7"]
+        assert wire.connection._budget.bytes > 0, "what waits counts"
+        recorder.room.set()
+        await until(recorder.heard, 8)
+        assert wire.connection._budget.bytes == 0
+    assert recorder.heard[5:] == ["a3", "a4", "a6"]
+
+
+async def test_an_update_of_a_run_that_fails_is_counted_and_the_next_one_is_handled() -> None:
+    recorder = RunRecorder(fails=("1", "4"))
+    async with wired(recorder.handlers()) as wire:
+        wire.say(*updates("a", "0"))
+        await until(recorder.heard, 1)
+        wire.say(*updates("a", "1", "2", "3", "4"))
+        await until(recorder.heard, 3)
+        assert wire.connection.counts.failed_handlers == 2
+    assert recorder.heard == ["a0", "a2", "a3"]
+
+
+async def test_a_handler_of_runs_that_takes_nothing_and_fails_does_not_stop_the_reader() -> None:
+    taken: list[str] = []
+
+    def refuse(_session: str, _run: Iterator[v1.SessionNotification]) -> None:
+        raise ValueError
+
+    handlers = Handlers()
+    handlers.on(v1.SESSION_UPDATE, lambda each: taken.append(each.session_id), run_handler=refuse)
+    async with wired(handlers) as wire:
+        wire.say(*updates("a", "0"))
+        await until(taken, 1)
+        wire.say(*updates("a", "1", "2", "3"), "no message")
+        async with asyncio.timeout(limit(10)):
+            while not wire.connection.counts.malformed:
+                await asyncio.sleep(0.005)
+        assert wire.connection.counts.failed_handlers == 3
+
+
+async def test_a_run_over_the_budget_is_handled_one_by_one() -> None:
+    recorder = RunRecorder()
+    async with wired(recorder.handlers(), max_backlog_bytes=4096) as wire:
+        wire.say(*updates("a", "0"))
+        await until(recorder.heard, 1)
+        wire.say(*updates("a", *map(str, range(1, 100))))
+        await until(recorder.heard, 100)
+    assert recorder.heard == [f"a{n}" for n in range(100)]
+    assert not recorder.runs

@@ -91,9 +91,18 @@ MUTANTS = (
         "bounded",
         "a run has no budget",
         "connection/update_batches.py",
-        "        return not self._budget.full\n",
+        "        return not budget.full\n",
         "        return True\n",
         "tests/connection/test_update_batches.py::test_a_run_over_the_budget_is_cut_and_nothing_of_it_is_lost",
+    ),
+    Mutant(
+        "order",
+        "a run overtakes what waits in its lane",
+        "connection/update_batches.py",
+        "        if self._lanes.get(session) is not None:\n            self._queue",
+        "        if False:\n            self._queue",
+        "tests/connection/test_update_batches.py::"
+        "test_updates_behind_one_that_has_to_wait_are_handled_after_it_and_in_order",
     ),
     Mutant(
         "bounded",

@@ -7,6 +7,7 @@ import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from accord.client.question import called, elicit_question, elicited
@@ -30,6 +31,8 @@ EARLY_OVERHEAD_BYTES = 1024
 # Requests with large answers that are made quickly: so many of each kind run at once, see `Handlers.on`.
 LARGE_ANSWERS = (ReadFile, ReadTerminal)
 LARGE_ANSWERS_AT_ONCE = 4
+
+_UPDATE = attrgetter("update")
 
 
 ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
@@ -56,7 +59,11 @@ class Inbox:
     def listen(self, handlers: Handlers, proposal: EditionProposal) -> None:
         """Register the handlers for the editions of a proposal."""
         for dialect in proposal.dialects:
-            handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
+            handlers.on(
+                dialect.update,
+                functools.partial(self._update, dialect.decode_update),
+                run_handler=functools.partial(self._update_run, dialect.decode_update),
+            )
             for binding in dialect.client_bindings:
                 share = LARGE_ANSWERS_AT_ONCE if binding.request in LARGE_ANSWERS else 0
                 handlers.on(binding.method, functools.partial(self._serve, binding), share=share)
@@ -137,6 +144,16 @@ class Inbox:
             self._early.setdefault(session_id, []).append((update, size_bytes))
         else:
             self.dropped_early += 1
+        return None
+
+    def _update_run(
+        self, decode: Callable[[Any], tuple[str, Any]], session_id: str, run: Iterator[Any]
+    ) -> Awaitable[None] | None:
+        session = self._sessions.get(session_id)
+        if session is not None and session_id not in self._muted:
+            return session._receive_run(map(_UPDATE, run))
+        for params in run:
+            self._update(decode, params)
         return None
 
     async def _serve(self, binding: Binding, params: Any) -> Any:

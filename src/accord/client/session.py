@@ -248,6 +248,27 @@ class Session:
             pause = self._apply(event) or pause
         return pause
 
+    def _receive_run(self, updates: Iterator[Any]) -> Awaitable[None] | None:
+        """`_receive` for several: takes them until there is back-pressure.
+
+        Nearly all updates are chunks of the agent's messages in the turn that runs; `_apply` is written out for them.
+        """
+        decoders, fold, sent = self._decoder.chunk_decoders, self.transcript.fold, self._turns.sent
+        for update in updates:
+            decode = decoders.get(type(update))
+            if decode is None:
+                pause = self._receive(update)
+            else:
+                event = decode(update)
+                if type(event) is MessageChunk and event.speaker != "user" and sent and not self._listeners:
+                    fold(event)
+                    pause = sent[0]._enqueue(event)
+                else:
+                    pause = self._apply(event)
+            if pause is not None:
+                return pause
+        return None
+
     def _apply(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
         if type(event) is MessageChunk:
             if event.speaker == "user" and self._echo and self._turns.sent and self._echo.takes(event):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from accord.errors import LocalProtocolError
@@ -11,7 +11,7 @@ from accord.json_values import JsonValue
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 
-__all__ = ["Arrival", "Handler", "Handlers", "extension_name"]
+__all__ = ["Arrival", "Handler", "Handlers", "RunHandler", "extension_name"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -22,6 +22,12 @@ NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
 """Handles a notification."""
 Arrival: TypeAlias = Callable[[P], object]
 """Is called with a message when it is read, before its handler."""
+RunHandler: TypeAlias = Callable[[str, Iterator[P]], Awaitable[None] | None]
+"""Handles notifications of one session that were read together: gets the session's id and takes them one by one.
+
+It returns when there is none left, or earlier with what must be awaited before the next one is taken. What it raises is
+the failure of the notification it took last.
+"""
 JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a message outside the specification: params and result are plain JSON."""
 
@@ -33,14 +39,16 @@ class Handler(NamedTuple):
     suspends: bool
     share: int = 0
     """While it runs, one `share`th of the connection's budget is kept for its answer; 0 for nothing."""
+    call_run: RunHandler[JsonValue] | None = None
+    """The same for several notifications of one session."""
 
 
 EXTENSION_SHARE = 16
 """The share of extension requests, whose answers have an unknown size before the first one."""
 
 
-def _handler(call: JsonHandler, share: int = 0) -> Handler:
-    return Handler(call, inspect.iscoroutinefunction(call), share)
+def _handler(call: JsonHandler, share: int = 0, call_run: RunHandler[Any] | None = None) -> Handler:
+    return Handler(call, inspect.iscoroutinefunction(call), share, call_run)
 
 
 class Handlers:
@@ -65,15 +73,26 @@ class Handlers:
     @overload
     def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R], *, share: int = 0) -> None: ...
     @overload
-    def on(self, method: NotificationMethod[P], handler: NotificationHandler[P]) -> None: ...
-    def on(self, method: Method, handler: JsonHandler, *, share: int = 0) -> None:
+    def on(
+        self,
+        method: NotificationMethod[P],
+        handler: NotificationHandler[P],
+        *,
+        run_handler: RunHandler[P] | None = None,
+    ) -> None: ...
+    def on(
+        self, method: Method, handler: JsonHandler, *, share: int = 0, run_handler: RunHandler[Any] | None = None
+    ) -> None:
         """Handle a method from now on; the last registration counts.
 
         `share` is for requests with large answers that are made quickly, such as reading a file: no more than that many
         run at once, so that a peer which sends requests and does not read keeps few answers in memory. See
         `accord.connection.admission`.
+
+        `run_handler` is for a plain function that handles notifications: it gets those of one session that were read
+        together, which saves a call for each.
         """
-        self.by_method[method] = _handler(handler, share)
+        self.by_method[method] = _handler(handler, share, run_handler)
 
     def on_arrival(self, method: RequestMethod[P, Any] | NotificationMethod[P], hook: Arrival[P]) -> None:
         """Call `hook` when a message is read, before and regardless of what its session's lane still holds.

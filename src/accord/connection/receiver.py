@@ -20,7 +20,15 @@ from accord.connection.lanes import Lanes, in_lane, waiting
 from accord.connection.outgoing import OutgoingCalls
 from accord.connection.request import OpenRequest
 from accord.connection.sender import Observer
-from accord.connection.update_batches import BATCHED, CalledUpdates, QueuedUpdates, ReadBatch, Updates
+from accord.connection.update_batches import (
+    BATCHED,
+    CalledRuns,
+    CalledUpdates,
+    ReadBatch,
+    RunsOfUpdates,
+    Updates,
+    queued_updates,
+)
 from accord.jsonrpc.fast_decode import HEAD, REFUSED, Decode, is_utf8, request_decoder, result_decoder, shared_head
 from accord.jsonrpc.message import (
     ErrorObject,
@@ -313,9 +321,12 @@ class Receiver:
         if head is None:
             return None
         if handler.suspends and arrival is None:
-            return QueuedUpdates(head, method, handler, self._lanes, self._budget)
-
-        return CalledUpdates(head, method, self._handle_of(handler, arrival))
+            return queued_updates(head, method, handler, self._lanes, self._budget)
+        handle = self._handle_of(handler, arrival)
+        if handler.call_run is not None and arrival is None:
+            runs = CalledRuns(handler, self._lanes, self._budget, self.failed)
+            return RunsOfUpdates(head, method, self._budget, handle, runs.handle)
+        return CalledUpdates(head, method, handle)
 
     def _handle_of(self, handler: Handler, arrival: Callable[[Any], object] | None) -> Callable[[Any, int], bool]:
         """The function that is called with each update and its size; it returns whether there is room for more."""

@@ -13,7 +13,7 @@ uses it where its author wants that. A client always does: it sends nothing more
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -26,7 +26,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.session.agent_requests import ElicitationDone, RequestPermission
 from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.client_requests import Cancel, ReopenSession, SessionOpened
-from accord.session.event import Event, MessageChunk, ToolChanged
+from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
 __all__ = [
@@ -55,9 +55,8 @@ class UpdateEncoder(Protocol):
         """The updates, in order, that go out as `session/update` notifications."""
         ...
 
-    @property
-    def encode_chunk(self) -> Callable[[MessageChunk], list[Any]]:
-        """`encode` for chunks of messages, which nearly all events are: without the look-up of what the event is."""
+    def encode_into(self, updates: list[Any], events: Iterator[Event]) -> None:
+        """Append the updates of several events to a list; what it raises is the failure of the event it took last."""
         ...
 
     def forget_messages(self) -> None:
@@ -71,6 +70,11 @@ class UpdateEncoder(Protocol):
 
 class UpdateDecoder(Protocol):
     """The client's decoder of one session's updates in one edition."""
+
+    @property
+    def chunk_decoders(self) -> Mapping[type[Any], Callable[[Any], Event]]:
+        """The decoders of updates that bring a chunk of a message, by class: as `decode`, without a list."""
+        ...
 
     def decode(self, update: Any) -> list[Event]:
         """The events that an update stands for. Unknown updates become `UnknownUpdate`, never nothing."""

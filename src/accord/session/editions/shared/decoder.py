@@ -44,22 +44,22 @@ class EditionDecoder:
     options: ClassVar[OptionCodec]
     items: ClassVar[ToolItemCodec]
     plan_id_field: ClassVar[str] = "plan_id"
-    _chunks: ClassVar[dict[type[Any], Callable[[Any], Event]]]
+    chunk_decoders: ClassVar[dict[type[Any], Callable[[Any], Event]]]
     _by_tag: ClassVar[dict[Any, Callable[[Any, Any], list[Event]]]]
 
     def __init_subclass__(cls) -> None:
-        cls._chunks = {
+        cls.chunk_decoders = {
             cls.types.UserMessageChunk: cls._chunk_decoder("user"),
             cls.types.AgentMessageChunk: cls._chunk_decoder("agent"),
             cls.types.AgentThoughtChunk: cls._chunk_decoder("thought"),
         }
         cls._by_tag = {
-            **{kind.__struct_config__.tag: _listed(decode) for kind, decode in cls._chunks.items()},
+            **{kind.__struct_config__.tag: _listed(decode) for kind, decode in cls.chunk_decoders.items()},
             **{name.removeprefix(PREFIX): getattr(cls, name) for name in dir(cls) if name.startswith(PREFIX)},
         }
 
     def decode(self, update: Any) -> list[Event]:
-        chunk = self._chunks.get(type(update))
+        chunk = self.chunk_decoders.get(type(update))
         if chunk is not None:
             return [chunk(update)]
         if isinstance(update, Unknown):

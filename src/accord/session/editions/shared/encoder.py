@@ -5,8 +5,7 @@ repeated only as a whole. The table from events to methods is made with the clas
 method fails there and not when it first happens.
 """
 
-from collections.abc import Callable
-from types import MethodType
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from accord.protocol.model import UNSET, Maybe, Unknown
@@ -173,10 +172,10 @@ class EditionEncoder:
     def encode(self, event: Event) -> Updates:
         return self._methods[type(event)](self, event)
 
-    @property
-    def encode_chunk(self) -> Callable[[MessageChunk], Updates]:
-        """`encode` for chunks of messages."""
-        return MethodType(self._methods[MessageChunk], self)
+    def encode_into(self, updates: Updates, events: Iterator[Event]) -> None:
+        """Append the updates of several events to a list."""
+        for event in events:
+            updates += self.encode(event)
 
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""

@@ -4,7 +4,7 @@ Clients of v1 join the chunks of one speaker, regardless of ids, until they show
 another message there begins with a blank line, which our decoder takes away again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeGuard
 
 import msgspec
@@ -48,6 +48,8 @@ from accord.session.unset import or_none, or_unset
 __all__ = ["Messages", "V1Decoder", "V1Encoder", "decode_chunk", "encode_chunk"]
 
 encode_block = BLOCKS.encode
+
+Updates = list[Any]
 
 CHUNKS = chunk_types(v1)
 BLANK_LINE = "\n\n"
@@ -132,16 +134,38 @@ class Messages:
                 return self._chunks(sent, event.speaker, sent.id, [block], event.meta, separated=True)
         if sent.stale:
             return self._anew(sent, event.speaker, sent.id, [block], event.meta)
-        if sent.keeps_id and type(block) is Text and not (block.annotations or block.meta or event.meta):
-            # Nearly all chunks are so: this way takes half the time of the other.
-            pieces = sent.pieces
-            pieces.append(block.text)
-            if len(pieces) > PIECES:
-                sent.join()
-            return [sent.kind(v1.TextContent(block.text), sent.id)]
         sent.blocks.append(block)
         meta = event.meta if sent.keeps_id else keep(event.meta, MessageOriginal(sent.id))
         return [encode_chunk(event.speaker, block, sent.name, meta)]
+
+    def encode_into(self, updates: Updates, events: Iterator[Event], encode: Callable[[Event], Updates]) -> None:
+        """Append the updates of events; `encode` is for those that are no chunk of the message that grows.
+
+        Nearly all are: in one loop over them an agent's turn takes a tenth less time than with a call for each.
+        """
+        append, text_content = updates.append, v1.TextContent
+        sent = self._plain_newest()
+        for event in events:
+            if sent is not None and type(event) is MessageChunk and event.id == sent.id:
+                block = event.block
+                if (
+                    type(block) is Text
+                    and event.speaker == sent.speaker
+                    and not (block.annotations or block.meta or event.meta)
+                ):
+                    text = block.text
+                    sent.pieces.append(text)
+                    append(sent.kind(text_content(text), sent.id))
+                    continue
+            updates += encode(event)
+            sent = self._plain_newest()
+        if sent is not None and len(sent.pieces) > PIECES:
+            sent.join()
+
+    def _plain_newest(self) -> _Sent | None:
+        """The message that grows, if its chunks are sent as they are."""
+        sent = self._newest
+        return None if sent is None or sent.stale or not sent.keeps_id else sent
 
     def whole(self, event: MessageChanged) -> list[v1.SessionUpdate]:
         """A message as it is now: what it adds to what the client has, or all of it under another name."""
@@ -282,9 +306,6 @@ def _is_plain(block: Block) -> TypeGuard[Text]:
     return isinstance(block, Text) and block.annotations is None and not block.meta
 
 
-Updates = list[Any]
-
-
 class V1Encoder(RepeatingEncoder):
     """One session's encoder in v1; its output depends on the client's capabilities."""
 
@@ -299,15 +320,8 @@ class V1Encoder(RepeatingEncoder):
         self._plans = JoinedPlans()
         self._current_mode: str | None = None
 
-    def encode(self, event: Event) -> Updates:
-        if type(event) is MessageChunk:
-            return self._messages.chunk(event)
-        return self._methods[type(event)](self, event)
-
-    @property
-    def encode_chunk(self) -> Callable[[MessageChunk], Updates]:
-        """`encode` for chunks of messages."""
-        return self._messages.chunk
+    def encode_into(self, updates: Updates, events: Iterator[Event]) -> None:
+        self._messages.encode_into(updates, events, self.encode)
 
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""
