@@ -30,6 +30,7 @@ from accord.coder.model import (
 )
 from accord.coder.offline import OfflineModel
 from accord.coder.tools.files import Read
+from accord.coder.tools.toolbox import OFFERED
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, answered, call, project, say, talk
 
 
@@ -54,7 +55,7 @@ async def test_the_model_gets_the_conversation_the_tools_and_their_results(tmp_p
         await talked.ask("thanks")
 
     assert str(tmp_path) in model.requests[0].system
-    assert model.offered(0) == ["read", "search", "list", "edit", "write", "run", "plan"]
+    assert model.offered(0) == [tool.name for tool in OFFERED["code"]]
     asked, reply, results, answer, thanks = model.requests[2].messages
     assert asked == UserMessage("what does it say?")
     assert isinstance(reply, ModelReply)
@@ -285,7 +286,7 @@ async def test_in_the_mode_ask_there_are_only_tools_that_read(tmp_path: Path, ed
         assert talked.session.mode == "ask"
         assert talked.tool.status == "failed"
         assert talked.asked == []
-    assert model.offered() == ["read", "search", "list"]
+    assert model.offered() == ["read", "search", "list", "fetch"]
     assert not (tmp_path / "a").exists()
 
 
@@ -298,7 +299,7 @@ async def test_leaving_the_mode_plan_is_asked_for(tmp_path: Path, edition: str) 
         assert [each.kind for each in talked.tools] == ["switch_mode", "edit"]
         assert talked.asked[0].title == "Leave the mode plan and carry it out"
         assert talked.session.mode == "code"
-    assert model.offered(0) == ["read", "search", "list", "plan", "leave_plan"]
+    assert model.offered(0) == ["read", "search", "list", "fetch", "plan", "leave_plan"]
     assert "write" in model.offered(1)
     assert (tmp_path / "a").read_text() == "b"
 

@@ -16,6 +16,7 @@ import accord
 from accord.coder import make_agent
 from accord.coder.model import Delta, ModelBusy, ModelLocked, ModelMissing, ModelRequest, TextDelta, UserMessage
 from accord.coder.provider import ProviderModel
+from accord.coder.tools.toolbox import OFFERED
 from accord.session.event import Noticed
 from tests.coder.llm import FakeModel, Garbage, Hang, Say, Status, StopShort, ToolInvocation, serve
 from tests.coder.rig import IN_EVERY_EDITION, Talk, answered, project, talk
@@ -59,15 +60,7 @@ async def test_text_thoughts_tool_calls_and_usage_come_through(tmp_path: Path, e
         assert usage is not None
         assert (usage.used, usage.size) == (1_005, 128_000)
     assert (tmp_path / "a.py").read_text() == 'print("hi")\n'
-    assert [tool["function"]["name"] for tool in model.asked[0]["tools"]] == [
-        "read",
-        "search",
-        "list",
-        "edit",
-        "write",
-        "run",
-        "plan",
-    ]
+    assert [tool["function"]["name"] for tool in model.asked[0]["tools"]] == [tool.name for tool in OFFERED["code"]]
     assert model.asked[0]["messages"][0]["role"] == "system"
     assert model.results() == ['pritn("hi")\n', "Replaced 1 occurrence in a.py."]
 

@@ -331,20 +331,23 @@ class Turn:
         title: str | None = None,
         description: str | None = None,
         command: Sequence[str] | None = None,
+        shell_line: str | None = None,
         directory: str | None = None,
         meta: Meta | None = None,
     ) -> Permission:
         """Ask the user for permission: for a tool call, for a command that the agent will run, or for anything.
 
-        `directory` is where the command runs, the session's unless given.
+        A command is an argv, or a `shell_line` for `sh -c`. `directory` is where it runs, the session's unless given.
         Once the turn is cancelled every open question counts as not approved.
 
         Raises:
-            ValueError: There are no options, or two of them have the same id.
+            ValueError: There are no options, or two of them have the same id; or both a command and a line.
         """
         self._check()
         if not options or len({option.id for option in options}) != len(options):
             raise ValueError("a permission question needs options, with different ids")
+        if command is not None and shell_line is not None:
+            raise ValueError("a question is about a command or about a line for a shell, not about both")
         tool: ToolChanged | None = None
         about: CommandSubject | None = None
         if isinstance(subject, Tool):
@@ -352,10 +355,11 @@ class Turn:
             tool = subject._subject()
         else:
             title = title or subject
-        if command is not None:
+        line = shell_line if command is None else shlex.join(command)
+        if line is not None:
             tool_id = subject.id if isinstance(subject, Tool) else None
             place = _absolute(directory, self.session.cwd)
-            about, tool = CommandSubject(shlex.join(command), place, tool_id), None
+            about, tool = CommandSubject(line, place, tool_id), None
         request = RequestPermission(
             self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
         )

@@ -34,6 +34,8 @@ COMMANDS = (
     ("replace", "Replaces a text in a file", "old with new in file"),
     ("write", "Writes a file", "file text"),
     ("run", "Runs a command", "command"),
+    ("shell", "Runs a line in a shell", "line"),
+    ("fetch", "Reads a page of the web", "address"),
     ("plan", "Shows a plan", "step; step; ..."),
 )
 

@@ -38,7 +38,8 @@ CAN_DO = """\
 - `list`, `list D`
 - `replace A with B in F`, `remove A from F`
 - `write "some text" to F`, `create file F`
-- `run CMD`
+- `run CMD`, `/shell LINE`
+- `fetch https://...`
 - `plan A, B, C`
 
 Several of them are joined by `and then`; what has spaces in it goes into quotes."""
@@ -171,12 +172,12 @@ class _Progress:
 def _ending(action: Action, result: ToolResult) -> str:
     text = result.text.rstrip("\n")
     match action.tool:
-        case "run":
+        case "run" | "shell":
             first, _, output = text.partition("\n")
             return f"`{action.arguments['command']}`: {first}" + (f"\n\n{_shown(output)}" if output.strip() else "")
         case "read" if not result.failed:
             return f"{action.arguments['path']}:\n\n{_shown(text)}"
-        case "list" | "search" if not result.failed:
+        case "list" | "search" | "fetch" if not result.failed:
             return _shown(text)
         case "plan":
             return "That is the plan."

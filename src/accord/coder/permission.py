@@ -49,17 +49,22 @@ class PermissionGate:
         call: Tool,
         *,
         command: Sequence[str] | None = None,
+        line: str | None = None,
         directory: str | None = None,
         tool: str | None = None,
     ) -> None:
         """Return if the call, which shows what it is about to do, may go on.
 
-        `tool` names a tool of a server: one that the user may also allow with whatever input.
+        `command` is an argv that it runs, `line` a line for a shell. `tool` names a tool of a server: one that the user
+        may also allow with whatever input.
 
         Raises:
             NotAllowed: It may not.
         """
-        subject = await asyncio.to_thread(self._subject, call, command, directory, tool)
+        claim = None
+        if command is not None or line is not None:
+            claim = CommandClaim(None if command is None else tuple(command), line, directory)
+        subject = await asyncio.to_thread(self._subject, call, claim, tool)
         rules = await asyncio.to_thread(resolve_rules, self._rules, self._resolver.roots)
         decision = judge(rules, subject, self._memory.answers, self._default(call.kind))
         if decision.effect == "deny":
@@ -68,7 +73,7 @@ class PermissionGate:
             await call.update(status="in_progress")
             return
         permission = await self._turn.request_permission(
-            call, options=_options(tool), command=command, directory=directory
+            call, options=_options(tool), command=command, shell_line=line, directory=directory
         )
         if not permission:
             raise NotAllowed("The user did not allow it")
@@ -83,12 +88,35 @@ class PermissionGate:
         rules = resolve_rules(self._rules, self._resolver.roots)
         return judge(rules, subject, default="allow").effect != "deny"
 
-    def _subject(self, call: Tool, command: Sequence[str] | None, directory: str | None, tool: str | None) -> Subject:
+    async def permit_host(self, call: Tool, host: str, private: str | None) -> None:
+        """Return if a page of a host may be read. `private` says what the host is where it is none of the public web.
+
+        A rule alone never allows a host that is not public: the user is asked about it, and shown what it is.
+
+        Raises:
+            NotAllowed: It may not.
+        """
+        target = InputTarget("fetch", host if private is None else f"{host} ({private})")
+        subject = Subject((Access("fetch", target=target),), self._resolver.roots)
+        decision = judge(self._rules, subject, self._memory.answers, "ask")
+        if decision.effect == "deny":
+            raise NotAllowed(f"A rule forbids it: {decision.rule}", by_rule=True)
+        if decision.effect == "allow" and (private is None or decision.answer is not None):
+            await call.update(status="in_progress")
+            return
+        once, always, reject = OPTIONS
+        always = PermissionOption(always.id, f"Always allow pages of {target.sha256} in this session", always.kind)
+        permission = await self._turn.request_permission(call, options=(once, always, reject))
+        if not permission:
+            raise NotAllowed("The user did not allow it")
+        if permission.always:
+            self._memory.answers.append(RememberedAnswer("allow", targets=(target,)))
+
+    def _subject(self, call: Tool, claim: CommandClaim | None, tool: str | None) -> Subject:
         if tool is not None:
             target = InputTarget(call.kind, tool)
             return Subject((Access(call.kind, target=target),), self._resolver.roots)
         paths = tuple(PathClaim(call.kind, location.path) for location in call.locations)
-        claim = None if command is None else CommandClaim(tuple(command), None, directory)
         return self._resolver.of_call(CallClaims(call.kind, paths), claim)
 
     def _default(self, kind: str) -> Effect:

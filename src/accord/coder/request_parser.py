@@ -117,6 +117,12 @@ def _run(groups: dict[str, str]) -> list[Action]:
     return [Action("run", f"run {command}", {"command": command})]
 
 
+@_rule(r"(?:fetch|get|download) (?:the page )?(?P<url>https?://\S+)")
+def _fetch(groups: dict[str, str]) -> list[Action]:
+    url = groups["url"]
+    return [Action("fetch", f"fetch {url}", {"url": url})]
+
+
 @_rule(r"(?:make a )?plan:? (?P<steps>.+)")
 def _plan(groups: dict[str, str]) -> list[Action]:
     steps = [step.strip() for step in re.split(r"[;\n,]|\band\b", groups["steps"]) if step.strip()]
@@ -125,7 +131,7 @@ def _plan(groups: dict[str, str]) -> list[Action]:
 
 _VERBS = (
     "read|show|open|cat|print|display|what|look|list|ls|tree|which|search|find|grep|where|replace|change|rename|remove"
-    "|delete|write|save|put|create|make|run|execute|exec|plan"
+    "|delete|write|save|put|create|make|run|execute|exec|fetch|get|download|plan"
 )
 _COMPILED = [(re.compile(pattern, re.IGNORECASE | re.DOTALL), maker) for pattern, maker in _RULES]
 _POLITE = re.compile(r"(?:(?:please|now|first|also|can you|could you|would you|i want you to)\s+)+", re.IGNORECASE)
@@ -205,10 +211,10 @@ def _put_back(name: str, value: str, held: _Held) -> str:
 
 def _commanded(name: str, argument: str) -> list[Action]:
     """A slash command: all behind it is its argument, whatever words are in it."""
-    if name == "run":
+    if name in {"run", "shell"}:
         if not argument.strip():
-            raise NotUnderstood("/run", "Which command? Say for example: /run python -m pytest -q")
-        return [Action("run", f"run {argument.strip()}", {"command": argument.strip()})]
+            raise NotUnderstood(f"/{name}", f"Which command? Say for example: /{name} python -m pytest -q")
+        return [Action(name, f"run {argument.strip()}", {"command": argument.strip()})]
     if name == "write":
         path, _, rest = argument.partition("\n") if "\n" in argument.split(" ", 1)[0] else argument.partition(" ")
         if not path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
-from accord.agent import Turn
+from accord.agent import Session, Turn
 from accord.coder.loop import MAX_REQUESTS, Limits, Loop
 from accord.coder.memory import Memory
 from accord.coder.model import OFFLINE, Model
 from accord.coder.offline import CAN_DO, OfflineModel
 from accord.coder.prompt_message import message_of
 from accord.coder.provider import ProviderModel
+from accord.coder.tools.call import SessionWork
 from accord.errors import InvalidParams
 from accord.session.rules import Rule
 
@@ -45,6 +47,7 @@ class Coder:
         self._keeps = keeps
         self._limits = Limits(max_requests)
         self._models: dict[str, Model] = {OFFLINE: OfflineModel(), **models}
+        self._work: WeakKeyDictionary[Session, SessionWork] = WeakKeyDictionary()
 
     async def answer(self, turn: Turn) -> None:
         """Let the chosen model answer."""
@@ -82,7 +85,8 @@ class Coder:
         if name not in self._models:
             self._models[name] = ProviderModel(name, base_url=self._base_url, api_key=self._api_key)
         memory: Memory = turn.session.state
-        return Loop(turn, self._models[name], memory, self._rules, self._limits, keeps=self._keeps)
+        work = self._work.setdefault(turn.session, SessionWork())
+        return Loop(turn, self._models[name], memory, self._rules, self._limits, work, keeps=self._keeps)
 
 
 def _headline(text: str) -> str:

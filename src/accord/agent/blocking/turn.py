@@ -243,6 +243,7 @@ class BlockingTurn:
         title: str | None = None,
         description: str | None = None,
         command: Sequence[str] | None = None,
+        shell_line: str | None = None,
         directory: str | None = None,
         meta: Meta | None = None,
     ) -> Permission:
@@ -254,6 +255,7 @@ class BlockingTurn:
             title=title,
             description=description,
             command=command,
+            shell_line=shell_line,
             directory=directory,
             meta=meta,
         )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from accord.agent import Tool, ToolFailed, Turn
+from accord.coder.background import BackgroundCommands
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.permission import PermissionGate
 from accord.session.tool import Location, ToolKind
@@ -30,13 +31,21 @@ class ToolOutcome:
     pictures: list[Picture] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class SessionWork:
+    """What the tools of one session share from turn to turn, as long as it is open; nothing of it is kept."""
+
+    commands: BackgroundCommands = field(default_factory=BackgroundCommands)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The context of a call: its turn, the tool call that is shown, and the permission gate."""
+    """The context of a call: its turn, the tool call that is shown, the permission gate, and what its session has."""
 
     turn: Turn
     shown: Tool
     gate: PermissionGate
+    session_work: SessionWork
 
 
 class ToolInvocation(Protocol):

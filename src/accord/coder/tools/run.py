@@ -1,13 +1,20 @@
-"""Running a command: the tool `run`. One program with its arguments; no shell ever sees it."""
+"""Running commands: the tool `run` for one program with its arguments, without a shell, and `shell` for a line.
+
+A line is taken apart by the same parser that judges commands everywhere (`accord.session.shell_line`): a rule allows it
+only if it allows each command in it and each file that it writes.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from accord.coder.system_text import SHELL
+from accord.coder.tools.background import described
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
 from accord.session.tool import ToolKind
 
@@ -15,9 +22,17 @@ TIMEOUT_SECONDS = 120.0
 MAX_TIMEOUT_SECONDS = 600.0
 MAX_OUTPUT_BYTES = 256 * 1024
 MAX_OUTPUT = 30_000
+# How long the start of a background command is watched: one that fails mostly does so at once.
+WATCHED_SECONDS = 1.0
 
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-_SHELL = re.compile(r"[|&;<>`]|\$\(")
+_SHELL_SYNTAX = re.compile(r"[|&;<>`]|\$\(")
+
+Directory = Annotated[str | None, Meta(description="where to run it; the session's folder unless given")]
+Timeout = Annotated[float, Meta(gt=0, le=MAX_TIMEOUT_SECONDS)]
+InBackground = Annotated[
+    bool, Meta(description="whether it goes on beside the conversation, as a server does; read it with output")
+]
 
 
 class Run(BuiltIn):
@@ -31,8 +46,9 @@ class Run(BuiltIn):
     cancellable: ClassVar[bool] = True
 
     command: Annotated[str, Meta(min_length=1, description="as python -m pytest -q; quote what has spaces")]
-    directory: Annotated[str | None, Meta(description="where to run it; the session's folder unless given")] = None
-    timeout_seconds: Annotated[float, Meta(gt=0, le=MAX_TIMEOUT_SECONDS)] = TIMEOUT_SECONDS
+    directory: Directory = None
+    timeout_seconds: Timeout = TIMEOUT_SECONDS
+    background: InBackground = False
 
     @property
     def title(self) -> str:
@@ -46,28 +62,76 @@ class Run(BuiltIn):
         """Run it in a terminal that the call shows."""
         argv = split_command(self.command)
         await work.gate.permit(work.shown, command=argv, directory=self.directory)
-        outcome = await work.turn.terminals.run(
-            argv,
-            cwd=self.directory,
-            timeout_seconds=self.timeout_seconds,
-            output_byte_limit=MAX_OUTPUT_BYTES,
-            on_start=work.shown.show,
-        )
-        failed = outcome.timed_out or outcome.exit_code != 0
-        output = {"exit_code": outcome.exit_code, "signal": outcome.signal, "timed_out": outcome.timed_out}
-        await (work.shown.fail(output=output) if failed else work.shown.complete(output=output))
-        return ToolOutcome(
-            f"{self._ending(outcome.exit_code, outcome.signal, timed_out=outcome.timed_out)}\n"
-            f"{bounded(outcome.output, MAX_OUTPUT)}",
-            failed,
-        )
+        if self.background:
+            return await _start(work, argv, self.directory)
+        return await _run_to_end(work, argv, self.directory, self.timeout_seconds)
 
-    def _ending(self, exit_code: int | None, signal: str | None, *, timed_out: bool) -> str:
-        if timed_out:
-            return f"It did not end within {self.timeout_seconds:g} seconds, and was ended."
-        if exit_code is None:
-            return f"It was ended by {signal or 'something else'}."
-        return f"It ended with exit code {exit_code}."
+
+class RunShell(BuiltIn):
+    """Run a line with the shell sh: pipes, redirection, several commands. Prefer run for one program."""
+
+    name: ClassVar[str] = "shell"
+    kind: ClassVar[ToolKind] = "execute"
+    cancellable: ClassVar[bool] = True
+
+    command: Annotated[str, Meta(min_length=1, description="the line, as git log --oneline | head -5")]
+    directory: Directory = None
+    timeout_seconds: Timeout = TIMEOUT_SECONDS
+    background: InBackground = False
+
+    @property
+    def title(self) -> str:
+        return self.command
+
+    @property
+    def locations(self) -> list[str]:
+        return []
+
+    async def run(self, work: Work) -> ToolOutcome:
+        """Run it in a terminal that the call shows; it is asked as the line that it is."""
+        if not self.command.strip() or "\0" in self.command:
+            raise BadArguments("No command is named")
+        await work.gate.permit(work.shown, line=self.command, directory=self.directory)
+        argv = [SHELL, "-c", self.command]
+        if self.background:
+            return await _start(work, argv, self.directory)
+        return await _run_to_end(work, argv, self.directory, self.timeout_seconds)
+
+
+async def _run_to_end(work: Work, argv: Sequence[str], directory: str | None, timeout_seconds: float) -> ToolOutcome:
+    outcome = await work.turn.terminals.run(
+        argv,
+        cwd=directory,
+        timeout_seconds=timeout_seconds,
+        output_byte_limit=MAX_OUTPUT_BYTES,
+        on_start=work.shown.show,
+    )
+    failed = outcome.timed_out or outcome.exit_code != 0
+    output = {"exit_code": outcome.exit_code, "signal": outcome.signal, "timed_out": outcome.timed_out}
+    await (work.shown.fail(output=output) if failed else work.shown.complete(output=output))
+    if outcome.timed_out:
+        ending = f"It did not end within {timeout_seconds:g} seconds, and was ended."
+    elif outcome.exit_code is None:
+        ending = f"It was ended by {outcome.signal or 'something else'}."
+    else:
+        ending = f"It ended with exit code {outcome.exit_code}."
+    return ToolOutcome(f"{ending}\n{bounded(outcome.output, MAX_OUTPUT)}", failed)
+
+
+async def _start(work: Work, argv: Sequence[str], directory: str | None) -> ToolOutcome:
+    """Start it, and let it go on when the call and its turn are over."""
+    commands = work.session_work.commands
+    commands.check_room()
+    terminal = await work.turn.terminals.start(
+        argv, cwd=directory, output_byte_limit=MAX_OUTPUT_BYTES, cancellable=True
+    )
+    # Before it is kept: one that ends at once is released then, and could not be shown any more.
+    await work.shown.show(terminal)
+    number = commands.add(work.turn.session, terminal)
+    await terminal.wait(WATCHED_SECONDS)
+    text = await terminal.output()
+    await work.shown.complete(output={"background": number, "running": text.exit is None})
+    return ToolOutcome(f"It is background command {number}. {described(text)}")
 
 
 def split_command(command: str) -> list[str]:
@@ -76,11 +140,11 @@ def split_command(command: str) -> list[str]:
     Raises:
         BadArguments: It is none, or one for a shell.
     """
-    found = _SHELL.search(_QUOTED.sub("", command))
+    found = _SHELL_SYNTAX.search(_QUOTED.sub("", command))
     if found is not None:
         raise BadArguments(
-            f"There is no shell here that would understand {found[0]!r}: run one program with its arguments, "
-            "and quote what belongs to them"
+            f"There is no shell here that would understand {found[0]!r}: run one program with its arguments and quote "
+            "what belongs to them, or use the tool shell"
         )
     try:
         argv = shlex.split(command)

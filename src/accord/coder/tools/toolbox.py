@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from typing import Any
 
 from accord.agent.mcp import McpResult, McpTool
 from accord.coder.model import Picture, ToolDefinition
+from accord.coder.tools.background import ReadOutput, StopCommand
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation, ToolOutcome, Work, bounded
+from accord.coder.tools.fetch import FetchPage
 from accord.coder.tools.files import Edit, Read, Write
 from accord.coder.tools.plan import LeavePlan, MakePlan
-from accord.coder.tools.run import Run
+from accord.coder.tools.run import Run, RunShell
 from accord.coder.tools.search import List, Search
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.tool import ToolKind
@@ -94,11 +97,15 @@ def _block_text(block: Block) -> str:
             return ""
 
 
-_LOOKING: tuple[type[BuiltIn], ...] = (Read, Search, List)
+_LOOKING: tuple[type[BuiltIn], ...] = (Read, Search, List, FetchPage)
+# Where there is no `sh`, there are no lines for it either.
+_RUNNING: tuple[type[BuiltIn], ...] = (
+    (Run, RunShell, ReadOutput, StopCommand) if os.name == "posix" else (Run, ReadOutput, StopCommand)
+)
 OFFERED: dict[str, tuple[type[BuiltIn], ...]] = {
     "ask": _LOOKING,
     "plan": (*_LOOKING, MakePlan, LeavePlan),
-    "code": (*_LOOKING, Edit, Write, Run, MakePlan),
+    "code": (*_LOOKING, Edit, Write, *_RUNNING, MakePlan),
 }
 
 
