@@ -73,11 +73,15 @@ class TransportError(AccordError):
 
 
 class ConnectFailed(TransportError):
-    """The link never came up: no such program, no permission to run it, a closed port."""
+    """The link never came up: no such program, no permission to run it, a closed port, an address that refuses.
 
-    def __init__(self, message: str, *, argv: tuple[str, ...] = ()) -> None:
+    `argv` is the command, where it is one; `status` the HTTP status of an address that answered.
+    """
+
+    def __init__(self, message: str, *, argv: tuple[str, ...] = (), status: int | None = None) -> None:
         super().__init__(message)
         self.argv = argv
+        self.status = status
 
 
 class ConnectionLost(TransportError):

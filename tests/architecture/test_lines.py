@@ -18,6 +18,7 @@ ALLOWED = {
         "cli",
         "config",
         "coder/__main__.py",
+        "client/launch.py",
         "client/login.py",
         "stores/folder.py",
         "time_scale.py",

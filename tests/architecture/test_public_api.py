@@ -40,6 +40,7 @@ OUTSIDE = frozenset(
         "msgspec",
         "os",
         "pathlib",
+        "ssl",
         "types",
         "typing",
         "typing_extensions",

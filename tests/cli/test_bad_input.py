@@ -122,8 +122,16 @@ def test_an_agent_that_refuses(accord: Accord) -> None:
     one_line(accord("run", "hello", *scripted("refuses")), 1, "prompt: the agent refused")
 
 
-def test_an_agent_at_an_address_comes_later(accord: Accord) -> None:
-    one_line(accord("run", "ws://localhost:1", "hello"), 2, "ws://localhost:1", "later")
+@pytest.mark.parametrize("address", ["ws://127.0.0.1:1/acp", "http://127.0.0.1:1/acp"])
+def test_an_address_at_which_nobody_is(accord: Accord, address: str) -> None:
+    one_line(accord("run", address, "hello"), 7, "start: no connection", "Is the address right")
+
+
+@pytest.mark.parametrize("address", ["ws://me:secret@127.0.0.1:1/acp", "http://"])
+def test_an_address_that_cannot_be_one(accord: Accord, address: str) -> None:
+    result = accord("run", address, "hello")
+    assert result.status == 2
+    assert "secret" not in result.stdout + result.stderr
 
 
 # --- the config

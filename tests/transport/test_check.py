@@ -11,9 +11,13 @@ import pytest
 
 from accord.errors import ConnectionLost
 from accord.transport import StreamTransport, Transport, TransportCheckFailed, check_transport, memory_pair
+from tests.transport.remote_peers import http_pairs, websocket_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    Pairs = Callable[[], AbstractAsyncContextManager[Callable[[], Awaitable[tuple[Transport, Transport]]]]]
 
     MakePair = Callable[[], tuple[Transport, Transport]]
 
@@ -55,6 +59,12 @@ async def test_every_way_keeps_the_promises(way: str) -> None:
         return WAYS[way]()
 
     await check_transport(make_pair)
+
+
+@pytest.mark.parametrize("pairs", [websocket_pairs, http_pairs])
+async def test_the_way_to_an_address_keeps_the_promises(pairs: Pairs) -> None:
+    async with pairs() as make_pair:
+        await check_transport(make_pair)
 
 
 class Faulty:

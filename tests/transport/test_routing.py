@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.transport.routing import ClientRoutes, Envelope, ServerRoutes, read_envelope
+from accord.transport.routing import ClientRoutes, Envelope, ServerRoutes, SessionChange, read_envelope
 
 
 def request(id_: Any, method: str, session: str | None = None) -> Envelope:
@@ -179,9 +179,10 @@ def test_a_client_learns_of_sessions_from_the_answers_that_open_them() -> None:
         request(3, "session/fork", "s2"),
         request(4, "session/resume", "s4"),
         request(5, "session/prompt", "s2"),
+        request(6, "session/close", "s2"),
     ):
         routes.session_of(message)
-    opened = [
+    changes = [
         routes.received(message)
         for message in (
             answer(1, {"sessionId": "s1"}),
@@ -189,6 +190,14 @@ def test_a_client_learns_of_sessions_from_the_answers_that_open_them() -> None:
             answer(3, {"sessionId": "s3"}),
             refusal(4),
             answer(5),
+            answer(6),
         )
     ]
-    assert opened == ["s1", "s2", "s3", None, None]
+    assert changes == [
+        SessionChange("s1", is_open=True),
+        SessionChange("s2", is_open=True),
+        SessionChange("s3", is_open=True),
+        None,
+        None,
+        SessionChange("s2", is_open=False),
+    ]

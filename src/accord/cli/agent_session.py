@@ -84,8 +84,15 @@ def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedA
         target.entry,
         deadlines=line_deadlines(target, options),
         env={**target.entry.env, **options.env},
-        **{"offer": Offer(terminal_login=True), **chosen, **extra},
+        **{"offer": offer_of(target, options), **chosen, **extra},
     )
+
+
+def offer_of(target: Target, options: AgentOptions) -> Offer:
+    """What of this machine the agent may use: an agent at an address only what the line says."""
+    if target.entry.address is None:
+        return Offer(terminal_login=True)
+    return Offer(files=options.offer in ("files", "all"), terminals=options.offer in ("terminals", "all"))
 
 
 def servers_of(options: AgentOptions) -> list[McpServer]:

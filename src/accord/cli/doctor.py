@@ -44,10 +44,12 @@ async def examine(target: Target, options: AgentOptions, screen: TextScreen) -> 
 
 
 async def _examine(target: Target, options: AgentOptions, finding: _Finding) -> int:
-    finding.report(own("command"), exact(spelled(target.entry.argv)))
+    is_remote = target.entry.address is not None
+    finding.report(own("address" if is_remote else "command"), exact(spelled(target.entry.argv)))
     finding.report(own("source"), exact(target.entry.source))
-    found = shutil.which(target.entry.argv[0])
-    finding.report(own("program"), exact(found or "not on the PATH"), good=found is not None)
+    if not is_remote:
+        found = shutil.which(target.entry.argv[0])
+        finding.report(own("program"), exact(found or "not on the PATH"), good=found is not None)
     noise: list[bytes] = []
     begun = time.monotonic()
 

@@ -32,6 +32,9 @@ from accord.errors import (
     RequestError,
     TransportError,
 )
+from accord.transport.remote import is_address
+
+_UNAUTHORIZED = 401
 
 # How much of an error's `data` is shown: agents put stack traces and whole answers of providers there.
 DATA_CHARACTERS = 400
@@ -163,6 +166,10 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
         advice = f"Try it again: {login_line(agent)}"
         return CommandFailure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
     advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
+    if error.status == _UNAUTHORIZED:
+        advice = "Put its token into ACCORD_TOKEN, or name a file or a variable with it in acp.json"
+    elif is_address(agent) or error.status is not None:
+        advice = "Is the address right, and does the server run?"
     return CommandFailure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
 
 

@@ -93,6 +93,8 @@ class AgentOptions:
     last: bool = False
     session: str | None = None
     max_tools: int | None = None
+    offer: str | None = None
+    """What of this machine an agent at an address may use: `files`, `terminals` or `all`."""
 
 
 def add_agent_options(parser: Parser) -> None:
@@ -101,6 +103,11 @@ def add_agent_options(parser: Parser) -> None:
     group.add_argument("--edition", choices=EDITIONS, help="the protocol's edition; auto unless given")
     group.add_argument("--framing", choices=("lines", "headers"), help="how messages are separated; lines unless given")
     group.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the agent's process")
+    group.add_argument(
+        "--offer",
+        choices=("files", "terminals", "all"),
+        help="of this machine, to an agent at an address: nothing else is",
+    )
     group.add_argument("--timeout", type=seconds_of, metavar="S", help="how long each phase may take, in seconds")
     group.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
 
@@ -159,6 +166,7 @@ def agent_options_of(options: argparse.Namespace) -> AgentOptions:
         last=bool(given.get("last")),
         session=given.get("session"),
         max_tools=given.get("max_tools"),
+        offer=given.get("offer"),
     )
 
 

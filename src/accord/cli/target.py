@@ -7,16 +7,18 @@ import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from accord.cli.fault import phase
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
+from accord.transport.remote import is_address
 
 START_SECONDS = 60.0
 # The prefix of a command in the records, and on the line.
 COMMAND = "-- "
-ADDRESSES = ("ws://", "wss://", "http://", "https://")
+TOKEN_VARIABLE = "ACCORD_TOKEN"  # noqa: S105 - the name of a variable
 
 
 _POLICY_TEXTS: dict[str | None, SafeText] = {
@@ -70,8 +72,8 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
         argv = tuple(command or ())
         entry = AgentEntry(Path(argv[0]).name, argv, "user", "the command line", start_seconds=START_SECONDS)
         return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
-    if name.startswith(ADDRESSES):
-        raise UsageFailure(f"{name}: agents at an address come later: this version starts programs")
+    if is_address(name):
+        return Target(_address_entry(name), name, is_command=False)
     if any(character.isspace() for character in name):
         # A text in place of the agent's name: no agent has a name like that.
         advice = f"Type: accord run AGENT {shlex.quote(name)}; try demo, or see: accord agents ls"
@@ -79,6 +81,17 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
     with phase("config"):
         entry = find(name, cwd=".")
     return Target(entry, entry.name, is_command=False)
+
+
+def _address_entry(address: str) -> AgentEntry:
+    parts = urlsplit(address)
+    if not parts.hostname:
+        raise UsageFailure(f"{address}: the address names no host")
+    if parts.username is not None or parts.password is not None:
+        raise UsageFailure("an address must not contain a password", advice=f"Put a token into {TOKEN_VARIABLE}")
+    return AgentEntry(
+        parts.netloc, (address,), "user", "the command line", start_seconds=START_SECONDS, token_env=TOKEN_VARIABLE
+    )
 
 
 def noted_target(key: str) -> Target:
@@ -139,11 +152,18 @@ async def _allow_download(entry: AgentEntry, yes: Callable[[SafeText], Awaitable
 
 def _trust_question(entry: AgentEntry) -> SafeText:
     """The trust question with everything that the file decides: command, directory, environment, permissions."""
-    lines = [
-        filled("{} belongs to this project and wants to run:", entry.source),
-        filled("  {}", exact(shlex.join(entry.argv)) or own("a program from a registry")),
-        filled("  in {}", entry.cwd or str(Path.cwd())),
-    ]
+    if entry.address is not None:
+        lines = [filled("{} belongs to this project and wants to connect to:", entry.source)]
+        lines.append(filled("  {}", exact(entry.address)))
+        if (token := entry.token_env or entry.token_file) is not None:
+            lines.append(filled("  with the token of {}", exact(token)))
+        lines += [filled("  with the header {}: {}", name, value) for name, value in entry.headers.items()]
+    else:
+        lines = [
+            filled("{} belongs to this project and wants to run:", entry.source),
+            filled("  {}", exact(shlex.join(entry.argv)) or own("a program from a registry")),
+            filled("  in {}", entry.cwd or str(Path.cwd())),
+        ]
     for name, value in entry.env.items():
         lines.append(filled("  without {}", name) if value is None else filled("  with {}={}", name, value))
     lines.append(filled("  permission: {}", _POLICY_TEXTS.get(entry.permission_policy, own("asks you"))))

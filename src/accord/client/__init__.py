@@ -102,6 +102,7 @@ from accord.session.rules import (
     Subject,
 )
 from accord.session.shell_line import SimpleCommand
+from accord.transport.remote import LinkReport
 
 __all__ = [
     "Access",
@@ -133,6 +134,7 @@ __all__ = [
     "InProcessAgent",
     "InfoChanged",
     "InputTarget",
+    "LinkReport",
     "Listener",
     "LoginCallback",
     "MachineRequest",

@@ -8,13 +8,12 @@ import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
 from accord.client.inbox import ExtensionCallback, Inbox, reopen
-from accord.client.launch import AgentLauncher
+from accord.client.launch import AgentLauncher, absolute_path
 from accord.client.login import LoginCallback, choose, run_in_terminal
 from accord.client.negotiate import (
     AgentConnection,
@@ -48,6 +47,7 @@ from accord.session.client_requests import (
 )
 from accord.session.dialect import Dialect
 from accord.session.proposals import proposals_for
+from accord.transport.remote import LinkReport
 
 __all__ = ["ConnectedAgent"]
 
@@ -99,6 +99,9 @@ class ConnectedAgent:
         """How often the agent's process had to be started again."""
         self.on_respawn: Callable[[ConnectionLost], None] = lambda _: None
         """Called with the reason when the agent was lost and a new process has taken its place."""
+        self.on_link: Callable[[LinkReport], None] = lambda _: None
+        """Called when the link to the agent's address breaks, comes back, or does not."""
+        launcher.on_link = lambda report: self._inbox.report_link(report, self.on_link)
 
     def __repr__(self) -> str:
         name = "unknown" if self.info is None else f"{self.info.name} {self.info.version}"
@@ -223,7 +226,7 @@ class ConnectedAgent:
         Raises:
             AuthRequired: Log in first; `auth_methods` says how.
         """
-        place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
+        place, extra = absolute_path(cwd), [absolute_path(each) for each in additional_directories]
         await self._be_there()
         opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
         return self._begin(opened, place, extra, mcp_servers)
@@ -278,7 +281,7 @@ class ConnectedAgent:
         cursors: set[str] = set()
         while True:
             await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
+            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute_path(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
@@ -305,7 +308,7 @@ class ConnectedAgent:
         *,
         replay: bool,
     ) -> Session:
-        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        place, extra = absolute_path(cwd), [absolute_path(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
         try:
@@ -474,7 +477,3 @@ class ConnectedAgent:
     def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
-
-
-def _absolute(path: str | os.PathLike[str]) -> str:
-    return str(Path(path).absolute())

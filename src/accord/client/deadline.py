@@ -25,6 +25,10 @@ class Deadlines:
     """For a whole turn."""
     cancel_seconds: float | None = 30.0
     """From a cancel to the end of the turn."""
+    connect_seconds: float | None = 20.0
+    """For one attempt to connect to an address; `accord.ConnectFailed` says that it passed."""
+    reconnect_seconds: float | None = 60.0
+    """How long a link to an address that broke is tried again, at most as long as the server keeps the connection."""
 
 
 class Watch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from operator import attrgetter
@@ -20,9 +21,13 @@ from accord.protocol.codec import encode
 from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.client_requests import ReopenSession, SessionOpened
 from accord.session.dialect import Binding
+from accord.session.event import Noticed
 from accord.session.proposals import EditionProposal
+from accord.transport.remote import LinkReport
 
 __all__ = ["ExtensionCallback", "Inbox", "reopen"]
+
+log = logging.getLogger("accord.client")
 
 # How much an agent may send about sessions before their ids are known, and what each update costs beyond its text.
 MAX_EARLY_BYTES = 4 * 1024 * 1024
@@ -37,6 +42,13 @@ _UPDATE = attrgetter("update")
 
 ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
+
+
+_LINK_NOTICES: dict[str, Callable[[str], Noticed]] = {
+    "lost": functools.partial(Noticed, "The link to the agent broke and is opened again", "warning"),
+    "resumed": functools.partial(Noticed, "The link to the agent is back, and nothing was missed", "info"),
+    "gap": functools.partial(Noticed, "The connection to the agent is lost, and what follows may be missing", "error"),
+}
 
 
 class Inbox:
@@ -116,6 +128,13 @@ class Inbox:
             yield
         finally:
             self._muted.discard(session_id)
+
+    def report_link(self, report: LinkReport, on_link: Callable[[LinkReport], None]) -> None:
+        """The link to the agent's address changed: every open session gets an event, and then `on_link` the report."""
+        log.warning("the link to the agent: %s (%s)", report.kind, report.reason)
+        for session in self._sessions.values():
+            session._apply(_LINK_NOTICES[report.kind](report.reason))
+        on_link(report)
 
     async def lost(self, error: AccordError) -> None:
         """The agent is gone: end the services that run for it."""

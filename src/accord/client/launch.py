@@ -1,10 +1,12 @@
-"""The launcher of an agent: starts its program, runs it in this process, or takes an existing transport."""
+"""The launcher of an agent: starts its program, reaches its address, runs it in this process, or takes a transport."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from accord.errors import ConnectFailed
@@ -12,12 +14,13 @@ from accord.jsonrpc.plain import plain_text
 from accord.time_scale import scaled
 from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
+from accord.transport.remote import LinkReport, RemoteOptions, is_address, request_headers
 from accord.wire import Framing
 
-__all__ = ["AgentLauncher", "InProcessAgent"]
+__all__ = ["AgentLauncher", "InProcessAgent", "absolute_path"]
 
 STOP_SECONDS = scaled(5.0)
-ADDRESS_SCHEMES = frozenset({"ws", "wss", "http", "https"})
+TOKEN_VARIABLE = "ACCORD_TOKEN"  # noqa: S105 - the name of a variable
 
 
 @runtime_checkable
@@ -31,9 +34,12 @@ class InProcessAgent(Protocol):
 class AgentLauncher:
     """Opens a transport to one agent, also repeatedly.
 
+    `remote` is how an address is reached; for a program it means nothing.
+
     Raises:
-        TypeError: The target is no command, no Agent and no transport.
-        ValueError: The target is an address.
+        TypeError: The target is no command, no address, no Agent and no transport.
+        ValueError: The address or a header is not usable.
+        LocalProtocolError: The token would be sent unencrypted to another machine.
     """
 
     def __init__(
@@ -44,9 +50,19 @@ class AgentLauncher:
         env: Mapping[str, str | None] | None,
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
+        remote: RemoteOptions | None = None,
     ) -> None:
         self.argv = _argv(target)
         """The command, where it is one."""
+        self.address: str | None = None
+        """The address, where it is one."""
+        self.on_link: Callable[[LinkReport], object] = lambda _: None
+        """Called when the link to an address breaks, comes back, or does not."""
+        self._remote = RemoteOptions()
+        if self.argv is not None and len(self.argv) == 1 and is_address(self.argv[0]):
+            self.address, self.argv = self.argv[0], None
+            self._remote = _with_token(remote or RemoteOptions(), self._report_link)
+            request_headers(self.address, self._remote)
         self.program_cwd = program_cwd
         self.env = env
         self.failure: BaseException | None = None
@@ -58,13 +74,13 @@ class AgentLauncher:
         """Applied to every new link, for an agent that speaks a dialect."""
         self._serving: asyncio.Task[None] | None = None
         self._used = False
-        if self.argv is None:
+        if self.argv is None and self.address is None:
             _check(target)
 
     @property
     def can_reopen(self) -> bool:
-        """Whether each `open` starts a new agent."""
-        return self.argv is not None or isinstance(self._target, InProcessAgent)
+        """Whether each `open` starts or reaches a new agent."""
+        return self.argv is not None or self.address is not None or isinstance(self._target, InProcessAgent)
 
     async def open(self) -> Transport:
         """Open a transport to the agent.
@@ -79,6 +95,8 @@ class AgentLauncher:
             return await spawn(
                 *self.argv, cwd=self.program_cwd, env=self.env, framing=self._framing, stderr=self._stderr
             )
+        if self.address is not None:
+            return await self._open_address(self.address)
         target = self._target
         if isinstance(target, InProcessAgent):
             await self.close()
@@ -90,6 +108,19 @@ class AgentLauncher:
             raise ConnectFailed("a transport can be used once")
         self._used = True
         return target
+
+    async def _open_address(self, address: str) -> Transport:
+        # What they need is heavy and an extra.
+        if address.lower().startswith("ws"):
+            from accord.transport.websocket import connect_websocket  # noqa: PLC0415
+
+            return await connect_websocket(address, self._remote)
+        from accord.transport.http import connect_http  # noqa: PLC0415
+
+        return await connect_http(address, self._remote)
+
+    def _report_link(self, report: LinkReport) -> None:
+        self.on_link(report)
 
     async def _serve(self, agent: InProcessAgent, link: Transport) -> None:
         try:
@@ -114,19 +145,26 @@ class AgentLauncher:
 def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:
     if not target or not all(isinstance(part, str | os.PathLike) for part in target):
         return None
-    argv = tuple(plain_text(os.fspath(part)) for part in target)
-    scheme, separator, _ = argv[0].partition("://")
-    if len(argv) == 1 and separator and scheme.lower() in ADDRESS_SCHEMES:
-        raise ValueError(f"{argv[0]!r} is an address: agents cannot be reached over {scheme} yet, only as programs")
-    return argv
+    return tuple(plain_text(os.fspath(part)) for part in target)
+
+
+def _with_token(options: RemoteOptions, on_link: Callable[[LinkReport], None]) -> RemoteOptions:
+    """The options with the token of the environment, where none is given; an empty one is none."""
+    token = options.token if options.token is not None else os.environ.get(TOKEN_VARIABLE)
+    return replace(options, token=token or None, on_link=on_link)
 
 
 def _check(target: tuple[Any, ...]) -> None:
     if not target:
-        raise TypeError("name an agent: its command, an Agent, or a transport")
+        raise TypeError("name an agent: its command, its address, an Agent, or a transport")
     if len(target) > 1:
         raise TypeError("an agent is a command of strings, or one Agent, or one transport")
     given = target[0]
     if isinstance(given, type) or not isinstance(given, InProcessAgent | Transport):
         what = given.__name__ if isinstance(given, type) else type(given).__name__
         raise TypeError(f"{what} is no command, no Agent and no transport")
+
+
+def absolute_path(path: str | os.PathLike[str]) -> str:
+    """A directory as agents get it."""
+    return str(Path(path).absolute())

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from accord.config.errors import ConfigError
-from accord.config.fields import Notes, Table, open_table, read_bytes
+from accord.config.fields import Notes, Table, join_key, open_table, read_bytes
 from accord.dialects import dialect_names
+from accord.transport.remote import is_address
 
 __all__ = [
     "POLICIES",
@@ -51,7 +52,7 @@ _OF_EDITORS = (
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One entry: an agent and how it is started. Either `command` or `registry_id` is set."""
+    """One entry: an agent and how it is started or reached. One of `command`, `registry_id` and `url` is set."""
 
     name: str
     shape: Shape
@@ -69,6 +70,11 @@ class Server:
     mode: str | None = None
     model: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    token_env: str | None = None
+    token_file: str | None = None
+    ca_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,8 @@ class _Reading:
 
 def _server(shape: Shape, name: str, entry: Table) -> Server:
     from_registry = shape == "agent_servers" and entry.choice("type", ("custom", "registry")) == "registry"
-    command = entry.text("command", needed=not from_registry)
+    url = _url(entry)
+    command = entry.text("command", needed=not from_registry and url is None)
     args = entry.texts("args")
     if command is not None and " " in command and "args" not in entry and not Path(command).exists():
         entry.notes.warn(entry.key, "the command has a space and there are no args: each word is an element of args")
@@ -214,4 +221,18 @@ def _server(shape: Shape, name: str, entry: Table) -> Server:
         mode=entry.text("default_mode"),
         model=entry.text("default_model"),
         options=entry.pairs("default_config_options"),
+        url=url,
+        headers=entry.pairs("headers"),
+        token_env=entry.text("tokenEnv"),
+        token_file=entry.text("tokenFile"),
+        ca_file=entry.text("caFile"),
     )
+
+
+def _url(entry: Table) -> str | None:
+    url = entry.text("url")
+    if url is not None and not is_address(url):
+        entry.notes.problem(join_key(entry.key, "url"), "an address that begins with ws, wss, http or https", url)
+    if url is not None and "command" in entry:
+        entry.notes.problem(entry.key, "a command or a url, and not both")
+    return url

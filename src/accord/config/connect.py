@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from accord.client import ConnectedAgent, Deadlines, connect
 from accord.client.question import PermissionCallback
 from accord.config.entry import AgentEntry
-from accord.config.errors import DownloadError, RegistryError, UntrustedFile
+from accord.config.errors import ConfigError, DownloadError, Problem, RegistryError, UntrustedFile
 from accord.config.permission import permission_for
 from accord.dialects import load_dialect
 
@@ -38,6 +40,8 @@ def connect_to(
         RegistryError: It has no command, because the registry was not read.
         UntrustedFile: Its command comes from a project's file that is not trusted.
         DownloadError: Its program is not installed, or the user was not asked whether it may be downloaded.
+        ConfigError: A file that it names for its address cannot be used.
+        ValueError: Its address or a header is not usable.
     """
     if entry.needs_trust:
         raise UntrustedFile(entry.source, entry.argv)
@@ -55,9 +59,34 @@ def connect_to(
         "env": dict(entry.env),
         "deadlines": deadlines_of(entry),
         "permission": permission_for(entry.permission_policy, on_question),
+        **_remote_options(entry),
     }
     for name in ("edition", "framing"):
         if getattr(entry, name) is not None:
             chosen[name] = getattr(entry, name)
     agent = connect(*entry.argv, **{**chosen, **options})
     return agent if entry.dialect is None else agent.use_dialect(load_dialect(entry.dialect))
+
+
+def _remote_options(entry: AgentEntry) -> dict[str, Any]:
+    """The options of an entry's address. Without a token of its own it has none: others are for other addresses."""
+    if entry.address is None:
+        return {}
+    chosen: dict[str, Any] = {"headers": entry.headers, "token": _token(entry)}
+    if entry.ca_file is not None:
+        try:
+            chosen["tls"] = ssl.create_default_context(cafile=entry.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(entry.source, [Problem(f"{entry.name}.caFile", "a file of certificates")]) from error
+    return chosen
+
+
+def _token(entry: AgentEntry) -> str:
+    if entry.token_env is not None:
+        return os.environ.get(entry.token_env, "").strip()
+    if entry.token_file is None:
+        return ""
+    try:
+        return Path(entry.token_file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(entry.source, [Problem(f"{entry.name}.tokenFile", "a file with a token")]) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
 from accord.config.paths import expand_home
 from accord.config.registry import Download, Launch
+from accord.transport.remote import is_address
 
 if TYPE_CHECKING:
     from accord.config.catalogue_lookup import ResolvedAgent
@@ -62,6 +63,19 @@ class AgentEntry:
     """`cwd` is a folder of Accord, made when the agent is started: a package runner reads files of its directory."""
     shadowed: bool = False
     """Another entry of this name counts."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request, where `argv` is an address."""
+    token_env: str | None = None
+    """The variable with the token for an address."""
+    token_file: str | None = None
+    """The file with the token for an address."""
+    ca_file: str | None = None
+    """Certificates of authorities that are trusted for an address, in place of the system's."""
+
+    @property
+    def address(self) -> str | None:
+        """The address, where the agent has one instead of a command."""
+        return self.argv[0] if len(self.argv) == 1 and is_address(self.argv[0]) else None
 
 
 def demo_entry() -> AgentEntry:
@@ -80,9 +94,10 @@ def entry_of(server: Server, file: ConfigFile, *, needs_trust: bool) -> AgentEnt
         # As simse does: some agents refuse to run inside another one.
         env.setdefault("CLAUDECODE", None)
     idle = None if server.timeout_ms is None else server.timeout_ms / 1000
+    argv = () if server.command is None else (_program(server.command, Path(cwd or folder)), *server.args)
     return AgentEntry(
         name=server.name,
-        argv=() if server.command is None else (_program(server.command, Path(cwd or folder)), *server.args),
+        argv=argv if server.url is None else (server.url,),
         origin=file.scope,
         source=str(file.path),
         cwd=cwd,
@@ -100,6 +115,10 @@ def entry_of(server: Server, file: ConfigFile, *, needs_trust: bool) -> AgentEnt
         registry_id=server.registry_id,
         sha256=file.sha256,
         needs_trust=needs_trust,
+        headers=server.headers,
+        token_env=server.token_env,
+        token_file=None if server.token_file is None else str(_absolute(server.token_file, folder)),
+        ca_file=None if server.ca_file is None else str(_absolute(server.ca_file, folder)),
     )
 
 
@@ -138,4 +157,4 @@ def _absolute(path: str, folder: Path) -> Path:
 
 def is_installed(entry: AgentEntry) -> bool:
     """Whether its program can be found now; a package that a runner downloads is not checked."""
-    return bool(entry.argv) and shutil.which(entry.argv[0]) is not None
+    return entry.address is not None or (bool(entry.argv) and shutil.which(entry.argv[0]) is not None)

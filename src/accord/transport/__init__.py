@@ -1,4 +1,4 @@
-"""Transports move texts between two sides: in memory, over stdio, to a child process.
+"""Transports move texts between two sides: in memory, over stdio, to a child process, to an address.
 
 They never parse a text. Each transport is imported when it is first used: an import of this package for the `Transport`
 interface alone loads neither asyncio nor subprocess code.
@@ -20,9 +20,17 @@ if TYPE_CHECKING:
         ChildTransport as ChildTransport,
         spawn as spawn,
     )
+    from accord.transport.http import (
+        HttpTransport as HttpTransport,
+        connect_http as connect_http,
+    )
     from accord.transport.memory import (
         MemoryTransport as MemoryTransport,
         memory_pair as memory_pair,
+    )
+    from accord.transport.remote import (
+        LinkReport as LinkReport,
+        RemoteOptions as RemoteOptions,
     )
     from accord.transport.stdio import (
         StdioTransport as StdioTransport,
@@ -30,6 +38,10 @@ if TYPE_CHECKING:
     )
     from accord.transport.streams import (
         StreamTransport as StreamTransport,
+    )
+    from accord.transport.websocket import (
+        WebSocketTransport as WebSocketTransport,
+        connect_websocket as connect_websocket,
     )
 
     __all__: list[str]
@@ -39,9 +51,12 @@ else:
         {
             "accord.transport.check": "TransportCheckFailed check_transport",
             "accord.transport.child": "ChildTransport spawn",
+            "accord.transport.http": "HttpTransport connect_http",
             "accord.transport.memory": "MemoryTransport memory_pair",
+            "accord.transport.remote": "LinkReport RemoteOptions",
             "accord.transport.stdio": "StdioTransport open_stdio",
             "accord.transport.streams": "StreamTransport",
+            "accord.transport.websocket": "WebSocketTransport connect_websocket",
         },
         eager=("Transport",),
     )

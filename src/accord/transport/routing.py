@@ -15,7 +15,16 @@ from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.message import RequestId
 
-__all__ = ["OPENING_METHODS", "ClientRoutes", "Envelope", "ServerRoutes", "Stream", "read_envelope"]
+__all__ = [
+    "CLOSING_METHODS",
+    "OPENING_METHODS",
+    "ClientRoutes",
+    "Envelope",
+    "ServerRoutes",
+    "SessionChange",
+    "Stream",
+    "read_envelope",
+]
 
 Stream: TypeAlias = str | None
 """The id of the session whose stream it is; None for the connection stream."""
@@ -28,6 +37,11 @@ OPENING_METHODS = frozenset({"session/load", "session/resume", "session/fork"})
 
 CREATING_METHODS = frozenset({"session/new", "session/fork"})
 """Requests whose answer names a session that the client did not know."""
+
+CLOSING_METHODS = frozenset({"session/close", "session/delete"})
+"""Requests after which there is nothing more to read of a session."""
+
+_KEPT_METHODS = OPENING_METHODS | CREATING_METHODS | CLOSING_METHODS
 
 # An update begins like this in nearly every implementation; matching it costs a tenth of decoding the text.
 _UPDATE_HEAD = re.compile(
@@ -46,6 +60,13 @@ class Envelope(NamedTuple):
     """`params.sessionId`, or `result.sessionId` of an answer, where it is a string."""
     is_error: bool = False
     """Whether it is an answer with an error."""
+
+
+class SessionChange(NamedTuple):
+    """A session is open from now on, or is not any more."""
+
+    session_id: str
+    is_open: bool
 
 
 class _Scope(Struct, rename="camel"):
@@ -182,25 +203,27 @@ class ClientRoutes:
         self._questions: dict[RequestId, str] = {}
         """The sessions of the server's open requests."""
         self._calls: dict[RequestId, tuple[str, Stream]] = {}
-        """The methods and sessions of the client's open requests which open or create a session."""
+        """The methods and sessions of the client's open requests which open, create or close a session."""
 
     def session_of(self, message: Envelope) -> Stream:
         """The session that a message of the client belongs to; ask once per message."""
         if message.kind == "answer":
             return self._questions.pop(message.id, None)
         session = scope_of(message)
-        if message.kind == "request" and message.method in OPENING_METHODS | CREATING_METHODS:
+        if message.kind == "request" and message.method in _KEPT_METHODS:
             self._calls[message.id] = (message.method, session)
         return session
 
-    def received(self, message: Envelope) -> str | None:
-        """A message of the server has come; the id of a session that is open from now on, if it says so."""
+    def received(self, message: Envelope) -> SessionChange | None:
+        """A message of the server has come; what it says of a session's life, if anything."""
         if message.kind == "request":
             session = scope_of(message)
             if session is not None:
                 self._questions[message.id] = session
         elif message.kind == "answer":
             method, session = self._calls.pop(message.id, ("", None))
-            if not message.is_error:
-                return message.session_id if method in CREATING_METHODS else session
+            if method in CREATING_METHODS:
+                session = message.session_id
+            if session is not None and not message.is_error:
+                return SessionChange(session, is_open=method not in CLOSING_METHODS)
         return None

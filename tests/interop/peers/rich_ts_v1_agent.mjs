@@ -1,7 +1,7 @@
 // An agent on the official TypeScript SDK, v1: the rich conversation, with the client's files and terminals.
 import { join } from "node:path";
 import { CHANGES, Memory, SESSION, better, changesOf, count, greetingOf, planEntries, story } from "./rich_memory.mjs";
-import { gate, loadSdk, ownStdio, text } from "./sdk.mjs";
+import { gate, loadSdk, speak, text } from "./sdk.mjs";
 
 const acp = await loadSdk("v1");
 const { methods, RequestError } = acp;
@@ -188,7 +188,7 @@ const tell = (client, update) => client.notify(to.session.update, { sessionId: S
 const tellCommands = (client) =>
   setTimeout(() => tell(client, { sessionUpdate: "available_commands_update", availableCommands: [story.help] }));
 
-acp
+const app = acp
   .agent({ name: "rich" })
   .onRequest(methods.agent.initialize, () => ({
     protocolVersion: acp.PROTOCOL_VERSION,
@@ -234,5 +234,6 @@ acp
     memory.save();
     return { stopReason };
   })
-  .onNotification(methods.agent.session.cancel, () => cancelled.open())
-  .connect(ownStdio(acp));
+  .onNotification(methods.agent.session.cancel, () => cancelled.open());
+
+await speak(acp, app);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CHANGES, Memory, SESSION, better, changesOf, count, greetingOf, planEntries, story } from "./rich_memory.mjs";
-import { gate, loadSdk, ownStdio, text } from "./sdk.mjs";
+import { gate, loadSdk, speak, text } from "./sdk.mjs";
 
 const acp = await loadSdk("v2");
 const { methods, RequestError } = acp;
@@ -217,7 +217,7 @@ class Turn {
   }
 }
 
-acp
+const app = acp
   .agent({ name: "rich" })
   .onRequest(methods.agent.initialize, () => ({
     protocolVersion: acp.PROTOCOL_VERSION,
@@ -258,5 +258,6 @@ acp
     void turn.run(prompt);
     return { messageId };
   })
-  .onNotification(methods.agent.session.cancel, () => cancelled.open())
-  .connect(ownStdio(acp));
+  .onNotification(methods.agent.session.cancel, () => cancelled.open());
+
+await speak(acp, app);

@@ -1,6 +1,7 @@
 // Knows where the official TypeScript SDK is, and what every program here needs: the story, the pipes, a report.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
@@ -8,9 +9,13 @@ import { pathToFileURL } from "node:url";
 
 const ENTRY = { v1: "@agentclientprotocol/sdk", v2: "@agentclientprotocol/sdk/experimental/v2" };
 
-export async function loadSdk(edition) {
+function load(name) {
   const require = createRequire(join(process.env.ACCORD_TS_PEER, "program.js"));
-  return import(pathToFileURL(require.resolve(ENTRY[edition])));
+  return import(pathToFileURL(require.resolve(name)));
+}
+
+export function loadSdk(edition) {
+  return load(ENTRY[edition]);
 }
 
 export function loadStory(edition) {
@@ -19,6 +24,21 @@ export function loadStory(edition) {
 
 export function ownStdio(acp) {
   return acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
+}
+
+// Serves an agent: over its own stdio, or, with ACCORD_SERVE, over HTTP and WebSocket on a port that it prints.
+export async function speak(acp, app) {
+  if (!process.env.ACCORD_SERVE) {
+    app.connect(ownStdio(acp));
+    return;
+  }
+  const { AcpServer } = await load("@agentclientprotocol/sdk/experimental/server");
+  const node = await load("@agentclientprotocol/sdk/experimental/node");
+  const { WebSocketServer } = (await load("ws")).default;
+  const server = new AcpServer({ agent: app });
+  const http = createServer(node.createNodeHttpHandler(server));
+  http.on("upgrade", node.createNodeWebSocketUpgradeHandler(server, new WebSocketServer({ noServer: true })));
+  http.listen(0, "127.0.0.1", () => process.stdout.write(`${http.address().port}\n`));
 }
 
 export function text(value) {

@@ -20,7 +20,6 @@ from accord.cli.show.presentation import Note, respawn_note
 from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.client.services import Offer
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.config import ClientSessionRecord
@@ -42,7 +41,6 @@ class Connect(Protocol):
         *,
         permission: PermissionCallback,
         elicit: ElicitCallback,
-        offer: Offer,
         stderr: Callable[[bytes], None],
         observers: Sequence[Observer],
     ) -> ConnectedAgent:
@@ -228,7 +226,6 @@ class ChatSession:
             agent = self._connect(
                 permission=permission,
                 elicit=elicit,
-                offer=Offer(terminal_login=True),
                 stderr=self.log.add_stderr,
                 observers=[self.log.add_wire],
             )

@@ -30,7 +30,7 @@ from accord.cli.show.screen import is_terminal
 from accord.cli.status import CommandFailure, UsageFailure
 from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal
-from accord.client import ConnectedAgent, Offer, Session, Verdict
+from accord.client import ConnectedAgent, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord
 from accord.config.errors import ConfigError
@@ -163,7 +163,6 @@ class _Chat:
         *,
         permission: PermissionCallback,
         elicit: ElicitCallback,
-        offer: Offer,
         stderr: Callable[[bytes], None],
         observers: Sequence[Observer],
     ) -> ConnectedAgent:
@@ -178,7 +177,7 @@ class _Chat:
             on_unasked=self._completed_unasked,
         )
         return connected(
-            self._target, self._options, permission=policy, elicit=elicit, offer=offer, stderr=stderr,
+            self._target, self._options, permission=policy, elicit=elicit, stderr=stderr,
             observers=observers,
         )  # fmt: skip
 

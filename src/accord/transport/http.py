@@ -1,0 +1,422 @@
+"""A transport to the address `http://…` or `https://…`: streamable HTTP, with the differences of known servers.
+
+Messages are sent by POST, one at a time, and read from streams (`http_stream`); `routing` decides which of them belongs
+to which session. What servers do differently is told in docs/remote.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING
+
+from accord.errors import ConnectFailed, ConnectionLost, FrameError, TransportError
+from accord.jsonrpc.message import RequestId
+from accord.time_scale import scaled
+from accord.transport.interface import Transport
+from accord.transport.remote import (
+    LinkReport,
+    RemoteOptions,
+    RemoteTransport,
+    Retry,
+    needs_extra,
+    refusal_of,
+    request_headers,
+)
+from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
+from accord.transport.routing import CLOSING_METHODS, OPENING_METHODS, ClientRoutes, Envelope, read_envelope
+
+with needs_extra():
+    import httpx2
+
+    from accord.transport.http_stream import HttpStream
+
+if TYPE_CHECKING:
+    from accord.transport.routing import Stream
+
+__all__ = ["HttpTransport", "connect_http"]
+
+log = logging.getLogger("accord.transport")
+
+POST_SECONDS = scaled(60.0)
+FLUSH_SECONDS = scaled(5.0)
+DELETE_SECONDS = scaled(1.0)
+BARRIER_SECONDS = scaled(5.0)
+MAX_BODY_BYTES = 64 * 1024
+
+_GONE = frozenset({401, 403, 404, 410})
+_TRY_AGAIN = frozenset({502, 503, 504})
+_MISSING = 400
+_INTERNAL_ERROR = -32603
+
+
+async def connect_http(address: str, options: RemoteOptions | None = None) -> Transport:
+    """A transport to an agent at an `http` or `https` address.
+
+    The first request is the `initialize` that is sent: where there is no agent, `receive` raises `ConnectFailed`. A
+    stream that breaks is continued where the server gives ids; otherwise its loss is the end of the connection.
+    `RemoteOptions.on_link` gets to know either. Proxies are those of the environment. No redirect is followed.
+
+    Raises:
+        ValueError: The address or a header is not usable.
+        LocalProtocolError: The token would be sent unencrypted to another machine.
+    """
+    return HttpTransport(address, options or RemoteOptions())
+
+
+class HttpTransport(RemoteTransport):
+    """See `connect_http`."""
+
+    def __init__(self, address: str, options: RemoteOptions) -> None:
+        headers = request_headers(address, options)
+        # A round trip for each message that is still to be sent.
+        super().__init__(flush_seconds=FLUSH_SECONDS)
+        self.options = options
+        self._address = address
+        self._client = httpx2.AsyncClient(
+            headers={"Accept-Encoding": "identity", **headers},
+            verify=True if options.tls is None else options.tls,
+            # One connection per open stream: with a limit, a session too many would wait for ever.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+            timeout=httpx2.Timeout(None, connect=options.connect_seconds),
+            follow_redirects=False,
+        )
+        self._routes = ClientRoutes()
+        self._streams: dict[Stream, HttpStream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._held: dict[RequestId, bytes] = {}
+        """Answers that are kept back, by the ids of their barriers."""
+        self._connection_id: str | None = None
+        self._advertisement: Advertisement | None = None
+        self._number = 0
+        self._cursors: dict[Stream, str] = {}
+        self._acknowledging: asyncio.Task[None] | None = None
+        self._wanted = asyncio.Event()
+        self._space = asyncio.Event()
+        self._writing = self._loop.create_task(self._write())
+
+    def _on_outgoing(self) -> None:
+        self._wanted.set()
+
+    def _on_space(self) -> None:
+        self._space.set()
+
+    # --- for the streams
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the server promised to resume streams."""
+        return self._advertisement is not None
+
+    def retry_seconds(self) -> float | None:
+        """How long to try to open a lost link again."""
+        limit = self.options.reconnect_seconds
+        if self._advertisement is None:
+            return limit
+        grace = self._advertisement.grace_seconds
+        return grace if limit is None else min(limit, grace)
+
+    def request(
+        self, method: str, headers: Mapping[str, str], session: Stream = None, content: bytes | None = None
+    ) -> httpx2.Request:
+        """A request to the address, on this connection."""
+        sent = dict(headers)
+        if session is not None:
+            sent["Acp-Session-Id"] = _header_value(session)
+        if self._connection_id is not None:
+            sent["Acp-Connection-Id"] = self._connection_id
+        return self._client.build_request(method, self._address, headers=sent, content=content)
+
+    async def open(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; the body of its response is not read yet."""
+        return await self._client.send(request, stream=True)
+
+    async def take(self, text: bytes, stream: Stream) -> None:
+        """Take one text of a stream; waits while there is no space."""
+        while self._is_full and not self._closed:
+            self._space.clear()
+            await self._space.wait()
+        self._receive(text, stream)
+
+    def _receive(self, text: bytes, stream: Stream) -> None:
+        message = read_envelope(text)
+        if message.kind == "answer" and message.id in self._held:
+            self._release(str(message.id))
+            return
+        if self.is_resumable and is_control(text):
+            return
+        change = self._routes.received(message)
+        if change is not None and change.is_open and stream is None and self._is_read(change.session_id):
+            self._hold(text, change.session_id)
+            return
+        self._deliver(text)
+        if change is None:
+            return
+        if change.is_open:
+            self._open_stream(change.session_id)
+        elif (closed := self._streams.pop(change.session_id, None)) is not None:
+            # Not awaited: it may be the very stream that is just being read.
+            self._begin(closed.close())
+
+    def _is_read(self, session_id: str) -> bool:
+        stream = self._streams.get(session_id)
+        return stream is not None and stream.is_open
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- an answer that overtook what it stands behind
+
+    def _hold(self, text: bytes, session_id: str) -> None:
+        """Keep the answer to `session/load` back until the replay is read.
+
+        Some servers send it on the connection stream, where it overtakes the replay on the session's. A request of no
+        meaning is answered on the session's stream, behind the replay, if only with an error.
+        """
+        id_ = f"_accord/barrier-{self._number}"
+        self._held[id_] = text
+        params = {"sessionId": session_id}
+        barrier = json.dumps({"jsonrpc": "2.0", "id": id_, "method": "_accord/barrier", "params": params}).encode()
+        self._begin(self._pass_barrier(id_, barrier, session_id))
+
+    async def _pass_barrier(self, id_: str, barrier: bytes, session_id: str) -> None:
+        try:
+            response, _ = await self._post(barrier, session_id, MAX_BODY_BYTES)
+            if response.status_code // 100 == 2:  # noqa: PLR2004 - the class of success
+                await asyncio.sleep(BARRIER_SECONDS)
+        except (httpx2.TransportError, TimeoutError):
+            pass
+        finally:
+            self._release(id_)
+
+    def _release(self, id_: str) -> None:
+        text = self._held.pop(id_, None)
+        if text is not None:
+            self._deliver(text)
+
+    # --- what streams tell
+
+    def acknowledge(self, stream: Stream, cursor: str) -> None:
+        """Let the server forget what was received of a stream."""
+        self._cursors[stream] = cursor
+        if self._acknowledging is None or self._acknowledging.done():
+            self._acknowledging = self._loop.create_task(self._acknowledge())
+
+    async def _acknowledge(self) -> None:
+        while self._cursors:
+            stream, cursor = self._cursors.popitem()
+            # A lost one costs the server some memory, until the next.
+            with contextlib.suppress(httpx2.TransportError, TimeoutError):
+                await self._post(acknowledgement(cursor, stream), stream, MAX_BODY_BYTES)
+
+    def stream_failed(self, failure: TransportError) -> None:
+        """A stream cannot be read any more: the connection is of no use."""
+        self._fail(failure)
+
+    def _open_stream(self, session_id: Stream, *, is_known: bool = True) -> HttpStream:
+        stream = self._streams.get(session_id)
+        if stream is None or stream.task.done():
+            stream = self._streams[session_id] = HttpStream(self, session_id, is_known=is_known)
+        return stream
+
+    def _fail(self, failure: TransportError) -> None:
+        if self._ended or self._closed:
+            return
+        if self._connection_id is not None:
+            self.options.on_link(LinkReport("gap", str(failure)))
+        self._end(failure)
+
+    # --- sending
+
+    async def _write(self) -> None:
+        try:
+            while not self._ended:
+                if not self._outgoing:
+                    self._wanted.clear()
+                    await self._wanted.wait()
+                    continue
+                text = self._outgoing.popleft()
+                try:
+                    await self._send_one(bytes(text))
+                finally:
+                    self._written(len(text))
+        except TransportError as failure:
+            self._fail(failure)
+        except Exception as error:
+            self._fail(ConnectionLost(f"the transport failed: {type(error).__name__}"))
+            raise
+
+    async def _send_one(self, text: bytes) -> None:
+        message = read_envelope(text)
+        if message.kind == "request" and message.method == "initialize":
+            await self._initialize(text)
+            return
+        session = self._routes.session_of(message)
+        self._number += 1
+        if session is None:
+            await self._deliver_post(text, message, None)
+        elif message.method in OPENING_METHODS:
+            await self._open_session(text, message, session)
+        else:
+            if message.method not in CLOSING_METHODS and message.kind == "request":
+                self._open_stream(session)
+            await self._deliver_post(text, message, session)
+
+    async def _open_session(self, text: bytes, message: Envelope, session: str) -> None:
+        """`session/load` and its like: servers disagree on whether the stream or the call has to come first."""
+        opened = await self._open_stream(session, is_known=False).opened
+        if opened:
+            await self._deliver_post(text, message, session)
+        else:
+            await self._deliver_post(text, message, None, instead=session)
+
+    async def _initialize(self, text: bytes) -> None:
+        if self._connection_id is not None:
+            # A connection has one `initialize`; another one opens another connection.
+            await self._leave()
+        response, body = await self._post_first(text)
+        answer = read_envelope(body)
+        self._connection_id = response.headers.get("acp-connection-id")
+        if answer.kind != "answer":
+            raise ConnectFailed("the server did not answer `initialize`", status=response.status_code)
+        if answer.is_error:
+            await self._leave()
+        elif self._connection_id is None:
+            raise ConnectFailed("the server gave no Acp-Connection-Id", status=response.status_code)
+        else:
+            self._advertisement = read_advertisement(body)
+            self._open_stream(None)
+        self._deliver(body)
+
+    async def _post_first(self, text: bytes) -> tuple[httpx2.Response, bytes]:
+        try:
+            response, body = await self._post(text, None, self.options.max_bytes)
+        except httpx2.ConnectTimeout:
+            raise ConnectFailed(f"no connection within {self.options.connect_seconds:g} s") from None
+        except (httpx2.TransportError, TimeoutError) as error:
+            raise ConnectFailed(f"no connection: {type(error).__name__}") from error
+        if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
+            raise refusal_of(response.status_code)
+        if not _is_json(response):
+            raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
+        return response, body
+
+    async def _deliver_post(self, text: bytes, message: Envelope, session: Stream, *, instead: Stream = None) -> None:
+        """Send one message until the server has it; `instead` is the session to name where it asks for one.
+
+        Raises:
+            ConnectionLost: It cannot be sent, or nobody knows whether it was.
+        """
+        retry = Retry(self.retry_seconds())
+        while isinstance(outcome := await self._post_once(text, session), str):
+            if not retry.is_running:
+                self.options.on_link(LinkReport("lost", outcome))
+            if not await retry.wait():
+                raise ConnectionLost(outcome)
+        if retry.is_running:
+            self.options.on_link(LinkReport("resumed", "the message was sent"))
+        response, body = outcome
+        if response.status_code == _MISSING and instead is not None:
+            await self._deliver_post(text, message, instead)
+            return
+        self._judge(response, body, message)
+
+    async def _post_once(self, text: bytes, session: Stream) -> tuple[httpx2.Response, bytes] | str:
+        """Send one message once; a string says why it has to be sent again."""
+        try:
+            response, body = await self._post(text, session, MAX_BODY_BYTES)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return f"no connection: {type(error).__name__}"
+        except (httpx2.TransportError, TimeoutError) as error:
+            failure = f"sending failed: {type(error).__name__}"
+            if not self.is_resumable:
+                raise ConnectionLost(f"{failure}, and the server cannot say what it received") from error
+            return failure
+        if response.status_code in _TRY_AGAIN and self.is_resumable:
+            return f"the server answered {response.status_code}"
+        return response, body
+
+    def _judge(self, response: httpx2.Response, body: bytes, message: Envelope) -> None:
+        status = response.status_code
+        if status // 100 == 2:  # noqa: PLR2004 - the class of success
+            if body and _is_json(response):
+                self._receive(body, None)
+            return
+        if status in _GONE:
+            raise ConnectionLost(f"the server answered {status}: the connection is gone")
+        log.warning("the server answered %d to a message", status)
+        if message.kind == "request":
+            error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
+            self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
+
+    async def _post(self, text: bytes, session: Stream, max_bytes: int) -> tuple[httpx2.Response, bytes]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.is_resumable and not is_control(text):
+            headers["Accord-Message-Number"] = str(self._number)
+        request = self.request("POST", headers, session, text)
+        async with asyncio.timeout(POST_SECONDS):
+            response = await self.open(request)
+            try:
+                return response, await _body(response, max_bytes)
+            finally:
+                await response.aclose()
+
+    # --- the end
+
+    async def _leave(self) -> None:
+        """End the connection at the server, where there is one."""
+        streams, self._streams = list(self._streams.values()), {}
+        for stream in streams:
+            await stream.close()
+        if self._connection_id is None:
+            return
+        request, self._connection_id = self.request("DELETE", {}), None
+        with contextlib.suppress(httpx2.TransportError, TimeoutError):
+            async with asyncio.timeout(DELETE_SECONDS):
+                response = await self.open(request)
+                await response.aclose()
+
+    async def _shut_down(self) -> None:
+        self._space.set()
+        tasks = [task for task in (self._writing, self._acknowledging, *self._tasks) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            await self._leave()
+        finally:
+            await self._client.aclose()
+
+
+def _is_json(response: httpx2.Response) -> bool:
+    return bool(response.headers.get("content-type", "").lower().startswith("application/json"))
+
+
+def _header_value(session_id: str) -> str:
+    """A session id as the value of a header.
+
+    Raises:
+        ConnectionLost: It cannot be one.
+    """
+    if session_id.isascii() and session_id.isprintable() and session_id.strip() == session_id != "":
+        return session_id
+    raise ConnectionLost("the server chose a session id that no header can have")
+
+
+async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
+    """The body of a response.
+
+    Raises:
+        FrameError: It is larger than `max_bytes`.
+    """
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > max_bytes:
+            raise FrameError("the server's answer is over the size limit", limit_bytes=max_bytes)
+    return bytes(body)

@@ -1,0 +1,197 @@
+"""One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+import httpx2
+
+from accord.errors import ConnectionLost, FrameError, TransportError
+from accord.time_scale import scaled
+from accord.transport.remote import LinkReport, RemoteOptions, Retry
+from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
+from accord.wire.sse import SseReader
+
+if TYPE_CHECKING:
+    from accord.transport.routing import Stream
+
+__all__ = ["HttpStream", "StreamOwner"]
+
+# Servers send a comment after 15 seconds of silence; where one did, so much silence means that the link is dead.
+SILENCE_SECONDS = scaled(75.0)
+
+# A server may answer the call that opens a session a moment before it knows the session.
+NOT_YET_SECONDS = scaled(5.0)
+
+_OK, _CONFLICT = 200, 409
+_MEANING = {
+    200: "the server answered with something that is no stream of events",
+    404: "the server does not have the connection any more",
+    409: "the server cannot continue a stream: something was missed",
+}
+_NOT_YET = frozenset({403, 404})
+_TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class StreamOwner(Protocol):
+    """The transport, as its streams see it."""
+
+    options: RemoteOptions
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the server promised to resume streams."""
+
+    def request(self, method: str, headers: dict[str, str], session: Stream) -> httpx2.Request: ...
+    async def open(self, request: httpx2.Request) -> httpx2.Response: ...
+
+    async def take(self, text: bytes, stream: Stream) -> None:
+        """Take one text of a stream; waits while there is no space."""
+
+    def acknowledge(self, stream: Stream, cursor: str) -> None: ...
+    def stream_failed(self, failure: TransportError) -> None: ...
+    def retry_seconds(self) -> float | None: ...
+
+
+class HttpStream:
+    """Reads one stream for as long as the connection lives.
+
+    Where each event has an id, a stream that broke is continued behind the last one. Without ids the end of a stream
+    may have been lost with it, and then the connection has to end: an answer that never comes would hang its caller.
+    """
+
+    def __init__(self, owner: StreamOwner, stream: Stream, *, is_known: bool) -> None:
+        self._owner = owner
+        self._stream = stream
+        self._is_known = is_known
+        """Whether the server knows the session for certain."""
+        self._last_id = ""
+        self._has_ids = True
+        """Whether every event so far had an id of its own."""
+        self._has_comments = False
+        self._texts = 0
+        self._bytes = 0
+        self._acknowledged = ""
+        self._retry = Retry(None)
+        loop = asyncio.get_running_loop()
+        self.opened: asyncio.Future[bool] = loop.create_future()
+        """Whether the server opened it; False if it does not know the session yet."""
+        self.task = loop.create_task(self._run())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server opened it."""
+        return self.opened.done() and self.opened.result()
+
+    async def close(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            while await self._read_once():
+                pass
+        except TransportError as failure:
+            self._owner.stream_failed(failure)
+        except Exception as error:
+            self._owner.stream_failed(ConnectionLost(f"reading a stream failed: {type(error).__name__}"))
+            raise
+        finally:
+            if not self.opened.done():
+                self.opened.set_result(False)
+
+    async def _read_once(self) -> bool:
+        """Open the stream and read it to its end; whether to open it again."""
+        try:
+            response = await self._open()
+            try:
+                if not await self._is_accepted(response):
+                    return not self.opened.done() or self.opened.result()
+                await self._read(response)
+            finally:
+                await response.aclose()
+        except (httpx2.TransportError, TimeoutError) as error:
+            await self._lost(f"the stream broke: {type(error).__name__}", is_broken=self.opened.done())
+        else:
+            await self._lost("the server ended the stream", is_broken=False)
+        return True
+
+    async def _open(self) -> httpx2.Response:
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if self._last_id:
+            headers["Last-Event-ID"] = self._last_id
+        return await self._owner.open(self._owner.request("GET", headers, self._stream))
+
+    async def _is_accepted(self, response: httpx2.Response) -> bool:
+        status = response.status_code
+        is_first = not self.opened.done()
+        if status == _OK and response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            if is_first:
+                self.opened.set_result(True)
+            elif self._retry.is_running:
+                self._owner.options.on_link(LinkReport("resumed", "the stream goes on"))
+            self._retry.succeeded()
+            return True
+        if is_first and self._stream is not None and status in _NOT_YET:
+            if not self._is_known:
+                self.opened.set_result(False)
+            else:
+                await self._lost(f"the server answered {status}", is_broken=False, limit_seconds=NOT_YET_SECONDS)
+        elif status == _CONFLICT and not self._last_id:
+            # It still has an earlier reader: one that we closed a moment ago.
+            await self._lost("the server has another reader", is_broken=False, limit_seconds=NOT_YET_SECONDS)
+        elif status in _TRY_AGAIN:
+            await self._lost(f"the server answered {status}", is_broken=False)
+        else:
+            raise ConnectionLost(_MEANING.get(status, f"the server answered {status} to the reader of a stream"))
+        return False
+
+    async def _read(self, response: httpx2.Response) -> None:
+        reader = SseReader(self._owner.options.max_bytes)
+        chunks = response.aiter_raw()
+        while True:
+            async with asyncio.timeout(SILENCE_SECONDS if self._has_comments else None):
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                return
+            before = self._last_id
+            events = reader.feed(chunk)
+            for event in events:
+                self._has_ids = self._has_ids and bool(event.id) and event.id != before
+                before = event.id
+                self._bytes += len(event.data)
+                self._texts += 1
+                await self._owner.take(event.data, self._stream)
+                # Not before it was taken: a task that is cancelled here would skip it.
+                self._last_id = event.id
+            self._last_id = reader.last_id or self._last_id
+            if not events and chunk.lstrip().startswith(b":"):
+                self._has_comments = True
+            if reader.fault is not None:
+                raise FrameError(str(reader.fault), limit_bytes=reader.fault.limit_bytes)
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        if not self._owner.is_resumable or self._last_id == self._acknowledged:
+            return
+        is_first = not self._acknowledged and self._stream is None
+        if is_first or self._texts >= ACKNOWLEDGE_TEXTS or self._bytes >= ACKNOWLEDGE_BYTES:
+            self._texts = self._bytes = 0
+            self._acknowledged = self._last_id
+            self._owner.acknowledge(self._stream, self._last_id)
+
+    async def _lost(self, reason: str, *, is_broken: bool, limit_seconds: float | None = None) -> None:
+        """The link is gone: wait before it is opened again.
+
+        Raises:
+            ConnectionLost: It must not be, or it was tried for long enough.
+        """
+        can_continue = bool(self._last_id) and (self._owner.is_resumable or self._has_ids)
+        if is_broken and not can_continue:
+            raise ConnectionLost(f"{reason}, and the server cannot say what was missed")
+        if is_broken and not self._retry.is_running:
+            self._owner.options.on_link(LinkReport("lost", reason))
+        self._retry.limit_seconds = limit_seconds or self._owner.retry_seconds()
+        if not await self._retry.wait():
+            raise ConnectionLost(reason)
