@@ -27,7 +27,7 @@ from accord.jsonrpc.plain import plain_text
 from accord.session.event import PlanEntry
 from accord.time_scale import scaled
 
-__all__ = ["FrameworkRun", "UserAnswer"]
+__all__ = ["FrameworkRun", "UserAnswer", "has_abandoned_runs"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -260,6 +260,11 @@ class FrameworkRun(abc.ABC):
         if kind == "object" and not isinstance(value, dict) and len(properties) == 1:
             return {properties[0]: value}
         return value
+
+
+def has_abandoned_runs() -> bool:
+    """Whether a run goes on in this process although it was cancelled, which keeps the event loop from closing."""
+    return bool(_abandoned)
 
 
 def _forget(work: asyncio.Task[None]) -> None:

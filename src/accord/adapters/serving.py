@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Literal, TypeAlias, TypedDict, Unpack
+from weakref import WeakKeyDictionary
 
 from accord.adapters.framework_run import FrameworkRun
 from accord.agent import Agent, InUse, Turn
@@ -18,7 +19,12 @@ OpenRun: TypeAlias = Callable[[Turn], FrameworkRun]
 """Makes the run of a turn."""
 
 # Where the classes of a framework are defined, and the adapter for them. The first that fits counts.
-ADAPTERS: tuple[tuple[str, str], ...] = (("pydantic_ai", "accord.adapters.pydantic_ai"),)
+ADAPTERS: tuple[tuple[str, str], ...] = (
+    ("pydantic_ai", "accord.adapters.pydantic_ai"),
+    ("langgraph", "accord.adapters.langgraph"),
+)
+
+_runs: WeakKeyDictionary[Agent, OpenRun] = WeakKeyDictionary()
 
 
 class ServeOptions(TypedDict, total=False):
@@ -55,7 +61,13 @@ def make_agent(
     async def reply(turn: Turn) -> None:
         await open_run(turn).handle()
 
+    _runs[agent] = open_run
     return agent
+
+
+def open_run_of(agent: Agent) -> OpenRun | None:
+    """What makes the runs of an agent of `make_agent`; None for any other."""
+    return _runs.get(agent)
 
 
 def adapter_of(agent: object) -> str:

@@ -15,7 +15,7 @@ VERBS = {
     "agents": "the known agents: ls, info, add, rm, login, doctor",
     "sessions": "conversations: ls, show, resume, fork, rm, export, import, watch, prune",
     "cancel": "stop a turn that runs in another terminal",
-    "agent": "the built-in coding agent on stdin and stdout, for editors",
+    "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
     "check": "judge whether an agent or a client keeps the protocol",
 }
 LATER = ("tap", "replay", "inspect", "serve", "bridge", "proxy")
@@ -28,7 +28,8 @@ Run any agent that speaks the Agent Client Protocol.
 {verbs}
 
 AGENT is a name from acp.json or the catalogue (see: accord agents), `demo` for the built-in agent that needs no key,
-`default` for the default agent of acp.json, or, at the end of the line, a command behind `--`.
+`default` for the default agent of acp.json, MODULE:ATTRIBUTE for an agent of a Python framework, or, at the end of the
+line, a command behind `--`.
 
 to copy:
   accord run demo "what can you do?"

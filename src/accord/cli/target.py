@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +80,7 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
         advice = f"Type: accord run AGENT {shlex.quote(name)}; try demo, or see: accord agents ls"
         raise UsageFailure("no agent is named before the text", advice=advice)
     with phase("config"):
-        entry = find(name, cwd=".")
+        entry = _of_module(name) or find(name, cwd=".")
     return Target(entry, entry.name, is_command=False)
 
 
@@ -92,6 +93,20 @@ def _address_entry(address: str) -> AgentEntry:
     return AgentEntry(
         parts.netloc, (address,), "user", "the command line", start_seconds=START_SECONDS, token_env=TOKEN_VARIABLE
     )
+
+
+def _of_module(name: str) -> AgentEntry | None:
+    """The agent of `module:attribute`, served by `accord agent`; None if it is none, or a file has that name."""
+    if ":" not in name:
+        return None
+    from accord.adapters.import_string import is_import_string  # noqa: PLC0415 - most names are none
+    from accord.config import load_agents  # noqa: PLC0415
+
+    if not is_import_string(name) or name in load_agents(".").names():
+        return None
+    # -P: the files of the directory must not stand in for modules that are installed.
+    argv = (sys.executable, "-P", "-m", "accord", "agent", name)
+    return AgentEntry(name, argv, "user", "the command line", start_seconds=START_SECONDS, label=name)
 
 
 def noted_target(key: str) -> Target:

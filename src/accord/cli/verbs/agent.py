@@ -1,8 +1,11 @@
-"""`accord agent`: the built-in coding agent on stdin and stdout. Editors start it, so little is imported."""
+"""`accord agent`: the built-in coding agent, or one of a module, on stdin and stdout. Little is imported at start."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -11,14 +14,21 @@ from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.errors import LocalProtocolError
 
 if TYPE_CHECKING:
+    import argparse
+
+    from accord.adapters.import_string import ImportString
+    from accord.agent import Agent
     from accord.stores.interface import Store
 
-USAGE = "accord agent [--model offline|PROVIDER:NAME] [options]"
+OFFLINE = "offline"
+USAGE = "accord agent [MODULE:ATTRIBUTE] [--model offline|PROVIDER:NAME] [options]"
 EXAMPLES = """\
   accord agent
   accord agent --model openai:gpt-5 --allow read
   accord agent --model qwen3 --base-url http://localhost:11434/v1
   accord agent --store sqlite:sessions.db
+  accord agent my_package.support:agent
+  accord agent path/to/support.py:agent
 
 In an editor's settings: {"agent_servers": {"accord": {"command": "accord", "args": ["agent"]}}}
 """
@@ -26,7 +36,9 @@ In an editor's settings: {"agent_servers": {"accord": {"command": "accord", "arg
 
 def _parser() -> Parser:
     parser = Parser("agent", USAGE, "The built-in coding agent, speaking ACP on stdin and stdout.", EXAMPLES)
-    parser.add_argument("--model", default="offline", help="offline (no key needed), or PROVIDER:NAME")
+    parser.add_argument("agent", nargs="?", metavar="MODULE:ATTRIBUTE", help="an agent of a framework, or of your own")
+    parser.add_argument("--import-first", action="store_true", help="import the module before `initialize` is answered")
+    parser.add_argument("--model", default=OFFLINE, help="offline (no key needed), or PROVIDER:NAME")
     parser.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible service; its key is in ACCORD_API_KEY")
     parser.add_argument("--store", default="default", metavar="URL", help="sqlite:PATH, memory, or none")
     for name, what in (
@@ -44,6 +56,8 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(before)
     if command is not None:
         raise UsageFailure("accord agent takes no command behind --")
+    if options.agent is not None:
+        return _serve_module(options)
     rules = []
     if options.rules:
         from accord.cli.permission import rules_of  # noqa: PLC0415 - most who start it have none
@@ -65,6 +79,53 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandFailure(Status.USAGE, "config", f"--store {options.store}: {error}") from error
     agent.run()
     return Status.DONE
+
+
+def _serve_module(options: argparse.Namespace) -> int:
+    """Serve an agent that a module has; see `accord.adapters.late_agent`."""
+    if options.model != OFFLINE or options.base_url or options.rules:
+        advice = "A module's agent has its own model and its own approvals"
+        raise UsageFailure("--model, --base-url, --allow, --deny and --rules are for the built-in agent", advice=advice)
+    from accord.adapters.import_string import ImportString  # noqa: PLC0415 - not for the built-in agent
+
+    try:
+        string = ImportString.parse(options.agent)
+    except ValueError as error:
+        raise UsageFailure(str(error)) from error
+    from accord.adapters.late_agent import make_late_agent  # noqa: PLC0415
+
+    if options.import_first or string.is_made_by_accord():
+        agent = _imported(string, options)
+    else:
+        agent = make_late_agent(string, store=_store(options.store))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_run(agent))
+    return Status.DONE
+
+
+def _imported(string: ImportString, options: argparse.Namespace) -> Agent:
+    from accord.adapters.late_agent import served_object  # noqa: PLC0415
+    from accord.agent import Agent  # noqa: PLC0415
+
+    try:
+        value = string.load()
+    except Exception as error:
+        message = f"{string} cannot be imported: {type(error).__name__}: {error}"
+        raise CommandFailure(Status.USAGE, "start", message) from error
+    if isinstance(value, Agent) and options.store != "default":
+        raise UsageFailure(f"--store: {string} is an accord.Agent, which has its own store")
+    store = {} if isinstance(value, Agent) else {"store": _store(options.store)}
+    return served_object(value, string, **store)  # type: ignore[arg-type]
+
+
+async def _run(agent: Agent) -> None:
+    await agent.run_async()
+    from accord.adapters.framework_run import has_abandoned_runs  # noqa: PLC0415
+
+    if has_abandoned_runs():
+        # A tool in a thread cannot be stopped, and the client is gone: the loop would wait for it.
+        sys.stderr.flush()
+        os._exit(Status.DONE)
 
 
 def _store(text: str) -> Store | Literal["default"] | None:

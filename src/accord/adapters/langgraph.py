@@ -1,0 +1,410 @@
+"""The adapter for LangGraph (1.1 or newer), and so for LangChain's `create_agent` and deepagents, which make graphs.
+
+A graph is driven by `astream`. Its state is kept with the session unless the author's graph has a checkpointer that
+lasts: then that one keeps it, and the session's id is the thread's.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, Unpack
+from weakref import WeakKeyDictionary
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.errors import GraphRecursionError
+from langgraph.pregel import Pregel
+from langgraph.types import Command, Interrupt
+
+from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.mcp_tools import ClientTool
+from accord.adapters.prompt_parts import PromptPart
+from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_description import below, todos_of
+from accord.agent import Agent, Session, Turn
+from accord.errors import InvalidParams
+from accord.json_values import JsonValue
+from accord.jsonrpc.plain import plain_text
+from accord.session.option import Choice, Group
+
+__all__ = ["GraphFactory", "serve"]
+
+log = logging.getLogger("accord.adapters")
+
+FRAMEWORK = "LangGraph"
+GraphFactory: TypeAlias = Callable[..., Any]
+"""Makes the graph of a turn from the `Session` and, if it takes a second argument, the client's MCP tools."""
+MESSAGES = "messages"
+STREAM_MODES = ("messages", "updates", "tasks")
+NO_ANSWER = "The tool was stopped before it was done."
+REFUSED = "The user did not allow it."
+DECLINED = "The user did not answer."
+
+_serializer = JsonPlusSerializer()
+_waiting: WeakKeyDictionary[Session, InMemorySaver] = WeakKeyDictionary()
+"""The runs that wait for the next prompt as the answer to a question; after a restart the question is asked again."""
+_without_mcp: WeakKeyDictionary[Session, bool] = WeakKeyDictionary()
+"""The sessions whose users know that their MCP servers are not used."""
+
+
+def serve(
+    graph: Any,
+    name: str | None = None,
+    *,
+    models: Sequence[str | Choice | Group] = (),
+    context: object = None,
+    virtual_root: bool = False,
+    recursion_limit: int | None = None,
+    **options: Unpack[ServeOptions],
+) -> Agent:
+    """A compiled graph, or a function that makes one, as an `accord.Agent`.
+
+    A function `(session, tools) -> graph`, with or without `async`, is called for each turn; only such a graph can use
+    the MCP servers of the client, which are LangChain tools there. `models` are offered to the user; the chosen one is
+    `config["configurable"]["model"]`. `context` is the graph's, or a function that makes it from the `Turn`. With
+    `virtual_root` the paths of the tools begin at the session's directory, as deepagents' `virtual_mode` has them.
+    `recursion_limit` is how many steps a turn may take.
+    """
+    settings = {} if recursion_limit is None else {"recursion_limit": recursion_limit}
+
+    def open_run(turn: Turn) -> LangGraphRun:
+        return LangGraphRun(turn, graph, context, settings, virtual_root=virtual_root)
+
+    own = getattr(graph, "name", None)
+    named = own if isinstance(own, str) and own != "LangGraph" else None
+    return make_agent(name or named or "langgraph", open_run, models=models, **options)
+
+
+class LangGraphRun(FrameworkRun):
+    """One run of a graph, with its answers to interrupts, until it ends or waits for the next prompt."""
+
+    framework = FRAMEWORK
+
+    def __init__(
+        self, turn: Turn, graph: Any, context: object, settings: dict[str, Any], *, virtual_root: bool
+    ) -> None:
+        super().__init__(turn, place=below(turn.session.cwd) if virtual_root else plain_text)
+        self._given = graph
+        self._context = context
+        self._settings = settings
+        self._graph: Pregel[Any, Any, Any, Any] | None = None
+        self._own_saver: InMemorySaver | None = None
+        self._said: set[str] = set()
+        """The ids of the messages whose text was said."""
+        self._has_text = False
+        self._tasks: dict[str, list[str]] = {}
+        """The calls of each task of the graph."""
+        self._prompt: HumanMessage | None = None
+
+    # --- the run
+
+    async def execute(self) -> None:
+        answers = self._answers_to_question()
+        graph = self._graph = await self._make_graph()
+        payload: Any
+        if answers is not None:
+            payload = Command(resume=answers)
+        else:
+            self._prompt = HumanMessage([_content(part) for part in self.prompt_parts()])
+            payload = await self._payload(graph, self._prompt)
+        try:
+            while payload is not None:
+                payload = await self._resume_with(await self._stream(graph, payload))
+        except GraphRecursionError:
+            self.turn.finish("max_turn_requests")
+        if not self._has_text and not self.turn.cancelled:
+            await self._say_last(graph)
+
+    async def _make_graph(self) -> Pregel[Any, Any, Any, Any]:
+        given: Any = self._given
+        if not isinstance(given, Pregel):
+            given = await self._call_factory(given)
+        elif self.turn.session not in _without_mcp and (await self.turn.mcp()).tools:
+            _without_mcp[self.turn.session] = True
+            await self.turn.notice(
+                "This agent does not use your MCP servers", "Its graph is made before it knows them", severity="warning"
+            )
+        if isinstance(given.checkpointer, BaseCheckpointSaver) and not isinstance(given.checkpointer, InMemorySaver):
+            return given
+        self._own_saver = _waiting.pop(self.turn.session, None) or InMemorySaver()
+        copied: Pregel[Any, Any, Any, Any] = given.copy({"checkpointer": self._own_saver})
+        return copied
+
+    async def _call_factory(self, factory: GraphFactory) -> Any:
+        arguments: list[Any] = [self.turn.session]
+        if len(inspect.signature(factory).parameters) > 1:
+            arguments.append([self._native(tool) for tool in await self.client_tools(prefix="mcp_")])
+        made = factory(*arguments)
+        return await made if inspect.isawaitable(made) else made
+
+    def _native(self, tool: ClientTool) -> StructuredTool:
+        async def call(**arguments: Any) -> str:
+            call_id = self.calls.find(tool.name, arguments)
+            if call_id is not None and not tool.is_read_only and not await self.calls.request_permission(call_id):
+                return REFUSED
+            result = await tool.call(arguments)
+            if call_id is not None and result.is_error:
+                await self.calls.fail(call_id, result)
+            elif call_id is not None:
+                await self.calls.complete(call_id, result)
+            return tool.text(result)
+
+        return StructuredTool(
+            name=tool.name, description=tool.description, args_schema=tool.schema, coroutine=call, func=None
+        )
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        configurable: dict[str, Any] = {"thread_id": self.turn.session.id}
+        model = self.option("model")
+        return {**self._settings, "configurable": configurable if model is None else {**configurable, "model": model}}
+
+    async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> dict[str, Any]:
+        if MESSAGES not in graph.channels:
+            raise InvalidParams("This graph has no `messages`, so that it can take no prompt", {"field": "prompt"})
+        if self._own_saver is None:
+            await self._close_calls(graph)
+            return {MESSAGES: [prompt]}
+        values = self._kept_values()
+        return {**values, MESSAGES: [*values.get(MESSAGES, ()), prompt]}
+
+    def _kept_values(self) -> dict[str, Any]:
+        kept = self.state.history
+        if kept is None:
+            return {}
+        values: dict[str, Any] = _serializer.loads_typed((kept["type"], base64.b64decode(kept["data"])))
+        return values
+
+    async def _close_calls(self, graph: Pregel[Any, Any, Any, Any]) -> None:
+        """Answer the calls that an earlier run left open, in a state that the author's checkpointer keeps."""
+        state = await graph.aget_state(self._config)
+        messages = list(state.values.get(MESSAGES, ()))
+        answers = _repaired(messages)[len(messages) :]
+        if answers:
+            node = "tools" if "tools" in graph.nodes else None
+            await graph.aupdate_state(self._config, {MESSAGES: answers}, as_node=node)
+
+    # --- what the graph says
+
+    async def _stream(self, graph: Pregel[Any, Any, Any, Any], payload: Any) -> list[Interrupt]:
+        """Run until the graph ends or waits; the interrupts for which it waits."""
+        interrupts: list[Interrupt] = []
+        context: dict[str, Any] = {} if self._context is None else {"context": await self._make_context()}
+        stream = graph.astream(
+            payload, self._config, stream_mode=list(STREAM_MODES), subgraphs=True, version="v2", **context
+        )
+        async for part in stream:
+            # What a tool runs inside of it is that tool's own business.
+            if any(step.startswith("tools:") for step in part["ns"]):
+                continue
+            data = part["data"]
+            match part["type"]:
+                case "messages":
+                    await self._report_message(data[0])
+                case "tasks":
+                    await self._report_task(data)
+                case "updates":
+                    interrupts += await self._report_update(data, is_own=not part["ns"])
+                case _:
+                    pass
+        return interrupts
+
+    async def _make_context(self) -> Any:
+        if not inspect.isroutine(self._context):
+            return self._context
+        make: Callable[[Turn], Any] = self._context
+        made = make(self.turn)
+        return await made if inspect.isawaitable(made) else made
+
+    async def _report_message(self, message: AnyMessage) -> None:
+        if isinstance(message, ToolMessage):
+            await self._report_result(message)
+        elif isinstance(message, AIMessageChunk) or (
+            isinstance(message, AIMessage) and str(message.id) not in self._said
+        ):
+            self._said.add(str(message.id))
+            await self._say_blocks(message)
+            await self._report_usage(message)
+
+    async def _say_blocks(self, message: AIMessage) -> None:
+        for block in message.content_blocks:
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    self._has_text = self._has_text or bool(text)
+                    await self.say(text)
+                case {"type": "reasoning", "reasoning": str(text)}:
+                    await self.think(text)
+                case _:
+                    pass
+
+    async def _report_usage(self, message: AIMessage) -> None:
+        reason = str(message.response_metadata.get("finish_reason") or message.response_metadata.get("stop_reason"))
+        if reason in {"length", "max_tokens", "MAX_TOKENS"}:
+            self.turn.finish("max_tokens")
+        elif reason in {"content_filter", "refusal", "SAFETY"}:
+            self.turn.finish("refusal")
+        elif reason != "None":
+            self.turn.finish("end_turn")
+        usage = message.usage_metadata
+        if usage is not None:
+            self.turn.add_token_usage(usage["input_tokens"], usage["output_tokens"], total_tokens=usage["total_tokens"])
+            await self.update_context(usage["total_tokens"])
+
+    async def _report_result(self, message: ToolMessage) -> None:
+        end = self.calls.fail if message.status == "error" else self.calls.complete
+        await end(message.tool_call_id, _shown(message), name=message.name or "tool")
+
+    async def _report_task(self, data: dict[str, Any]) -> None:
+        if "input" in data:
+            calls = _calls_of(data["input"])
+            self._tasks[data["id"]] = [call["id"] for call in calls]
+            for call in calls:
+                await self.calls.announce(call["id"], call["name"], call["args"])
+                await self.calls.begin(call["id"])
+        elif data.get("error") is not None:
+            # The graph raises it too, and nothing else says which call it was.
+            for call_id in self._tasks.get(data["id"], ()):
+                await self.calls.fail(
+                    call_id, f"The tool raised {type(data['error']).__name__}; the agent's log says why"
+                )
+
+    async def _report_update(self, data: dict[str, Any], *, is_own: bool) -> list[Interrupt]:
+        found: list[Interrupt] = []
+        for node, update in data.items():
+            if node == "__interrupt__":
+                found += update if is_own else ()
+            elif isinstance(update, dict):
+                await self._report_values(update)
+        await self.checkpoint()
+        return found
+
+    async def _report_values(self, update: dict[str, Any]) -> None:
+        messages = update.get(MESSAGES)
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, AIMessage):
+                for call in message.tool_calls:
+                    await self.calls.announce(str(call["id"]), call["name"], call["args"])
+                    todos = todos_of(call["name"], call["args"])
+                    if todos is not None:
+                        await self.plan(todos)
+            elif isinstance(message, ToolMessage):
+                await self._report_result(message)
+        todos = update.get("todos")
+        if isinstance(todos, list) and todos:
+            await self.plan(todos)
+
+    async def _say_last(self, graph: Pregel[Any, Any, Any, Any]) -> None:
+        """A node that returns its message as a dict streams nothing: what it says is in the state alone."""
+        values = (await graph.aget_state(self._config)).values
+        messages = values.get(MESSAGES) or ()
+        if messages and isinstance(messages[-1], AIMessage):
+            await self._say_blocks(messages[-1])
+        if values.get("structured_response") is not None:
+            await self.say_output(values["structured_response"])
+
+    # --- interrupts
+
+    async def _resume_with(self, interrupts: list[Interrupt]) -> Command[Any] | None:
+        """The answers to what the graph waits for; None if it waits for nothing, or for the next prompt."""
+        answers: dict[str, Any] = {}
+        for interrupt in interrupts:
+            known, answer = await self._answer(interrupt)
+            if not known:
+                self.state.question = {"id": interrupt.id, "schema": answer, "answers": answers}
+                if self._own_saver is not None:
+                    _waiting[self.turn.session] = self._own_saver
+                self._has_text = True
+                return None
+            answers[interrupt.id] = answer
+        return Command(resume=answers) if answers else None
+
+    async def _answer(self, interrupt: Interrupt) -> tuple[bool, Any]:
+        match interrupt.value:
+            case {"action_requests": list(requests)}:
+                return True, {"decisions": [await self._decide(request, None) for request in requests]}
+            case {"type": "tool_approval", "tool_call_id": str(call_id)}:
+                return True, await self._decide(interrupt.value, call_id)
+            case _:
+                pass
+        schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+        answer = await self.ask_freely(_question(interrupt.value), schema)
+        if answer is None:
+            return False, schema
+        return True, answer.value if answer.accepted else DECLINED
+
+    async def _decide(self, request: dict[str, Any], call_id: str | None) -> dict[str, Any]:
+        name, arguments = request["name"], request["args"]
+        call_id = call_id or self.calls.find(name, arguments) or f"{name}-approval"
+        if await self.ask_call(call_id, name, arguments):
+            return {"type": "approve"}
+        return {"type": "reject", "message": REFUSED}
+
+    def _answers_to_question(self) -> dict[str, Any] | None:
+        """The answers to resume with, if the last run waits for this prompt."""
+        question, self.state.question = self.state.question, None
+        is_kept = isinstance(self._given, Pregel) and isinstance(self._given.checkpointer, BaseCheckpointSaver)
+        if question is None or (self.turn.session not in _waiting and not is_kept):
+            return None
+        return {**question["answers"], question["id"]: self.answer_of(self.text, question["schema"])}
+
+    # --- what is kept
+
+    async def history(self) -> JsonValue:
+        if self._graph is None or self._own_saver is None:
+            return None
+        values = dict((await self._graph.aget_state(self._config)).values)
+        messages = list(values.get(MESSAGES, ()))
+        if not messages:
+            # It ended before the first step: the prompt is kept all the same.
+            values = self._kept_values()
+            messages = [*values.get(MESSAGES, ()), *([] if self._prompt is None else [self._prompt])]
+        kind, data = _serializer.dumps_typed({**values, MESSAGES: _repaired(messages)})
+        return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
+
+
+def _repaired(messages: list[Any]) -> list[Any]:
+    """The messages with an answer to every call of the last answer: providers refuse a conversation without."""
+    last = next((place for place in reversed(range(len(messages))) if isinstance(messages[place], AIMessage)), None)
+    if last is None:
+        return messages
+    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
+    missing = [call for call in messages[last].tool_calls if call["id"] not in answered]
+    return [
+        *messages,
+        *(ToolMessage(NO_ANSWER, tool_call_id=str(call["id"]), name=call["name"], status="error") for call in missing),
+    ]
+
+
+def _calls_of(given: Any) -> list[dict[str, Any]]:
+    """The calls in the input of a task that runs tools, in the forms that there are."""
+    items = given if isinstance(given, list) else [given.get("tool_call")] if isinstance(given, dict) else []
+    return [item for item in items if isinstance(item, dict) and item.get("id") and {"name", "args"} <= item.keys()]
+
+
+def _content(part: PromptPart) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": part.kind, "base64": part.data, "mime_type": part.mime_type}
+
+
+def _shown(message: ToolMessage) -> object:
+    content = message.content
+    if isinstance(content, list) and all(isinstance(block, str | dict) for block in content):
+        texts = [block if isinstance(block, str) else block.get("text") for block in content]
+        if all(isinstance(text, str) for text in texts):
+            return "\n".join(map(str, texts))
+    return content
+
+
+def _question(value: Any) -> str:
+    if isinstance(value, dict):
+        for key in ("question", "message", "prompt", "text"):
+            if isinstance(value.get(key), str):
+                return str(value[key])
+    return value if isinstance(value, str) else f"The agent asks: {value}"

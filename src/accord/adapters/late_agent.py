@@ -1,0 +1,125 @@
+"""The agent behind `accord agent module:attribute`: it answers at once, and imports its framework in a thread.
+
+It declares the same capabilities for every framework and no login, because nothing else is known before the import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from typing import Any, Unpack
+
+from accord.adapters.import_string import ImportString
+from accord.adapters.serving import OpenRun, ServeOptions, UnknownFramework, open_run_of, serve
+from accord.agent import Agent, Session, Turn
+from accord.errors import InternalError, RequestError
+
+__all__ = ["AgentLoader", "make_late_agent", "served_object"]
+
+log = logging.getLogger("accord.adapters")
+
+
+def make_late_agent(string: ImportString, **options: Unpack[ServeOptions]) -> Agent:
+    """An agent that imports `string` when its first session is opened."""
+    options.setdefault("mcp", True)
+    agent = Agent(string.name, **options)
+    loader = AgentLoader(string)
+
+    @agent.on_session
+    async def begin(_: Session) -> None:
+        loader.begin()
+
+    @agent.prompt(accepts={"image", "audio", "resource"})
+    async def reply(turn: Turn) -> None:
+        open_run = await loader.loaded()
+        await open_run(turn).handle()
+
+    return agent
+
+
+def served_object(value: Any, string: ImportString, **options: Unpack[ServeOptions]) -> Agent:
+    """What a module has, as an agent: an `accord.Agent` as it is, a function that makes one called, the rest served.
+
+    Raises:
+        UnknownFramework: No adapter is known for it.
+    """
+    if inspect.isroutine(value) and not inspect.signature(value).parameters:
+        value = value()
+    if isinstance(value, Agent):
+        return value
+    return serve(value, string.name, **options)
+
+
+class AgentLoader:
+    """Imports an agent once, in a thread that does not keep the program from ending."""
+
+    def __init__(self, string: ImportString) -> None:
+        self._string = string
+        self._loaded: asyncio.Future[OpenRun] | None = None
+
+    def begin(self) -> asyncio.Future[OpenRun]:
+        """Begin to import; on the loop."""
+        if self._loaded is None:
+            loop = asyncio.get_running_loop()
+            self._loaded = loop.create_future()
+            # Retrieved: it may be that no prompt ever asks.
+            self._loaded.add_done_callback(lambda done: done.cancelled() or done.exception())
+            threading.Thread(target=self._load, args=(loop, self._loaded), name="accord-import", daemon=True).start()
+        return self._loaded
+
+    async def loaded(self) -> OpenRun:
+        """Wait for the import.
+
+        Raises:
+            RequestError: It failed; the message is a sentence for the user.
+        """
+        try:
+            return await asyncio.shield(self.begin())
+        except RequestError as error:
+            # The same exception for every prompt would grow a traceback of all of them.
+            raise type(error)(error.message, error.data) from None
+
+    def _load(self, loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[OpenRun]) -> None:
+        try:
+            result: OpenRun | RequestError = self._import()
+        except BaseException as error:
+            log.exception("%s cannot be served", self._string)
+            result = InternalError(self._sentence(error), {"reason": "import"})
+        try:
+            loop.call_soon_threadsafe(_settle, loaded, result)
+        except RuntimeError:
+            log.debug("%s was imported for an agent that has ended", self._string)
+
+    def _import(self) -> OpenRun:
+        agent = served_object(self._string.load(), self._string, store=None)
+        open_run = open_run_of(agent)
+        if open_run is None:
+            raise _IsAccordAgent
+        return open_run
+
+    def _sentence(self, error: BaseException) -> str:
+        """Why there is no agent, without the exception's own text."""
+        if isinstance(error, _IsAccordAgent):
+            return f"{self._string} is an accord.Agent: start it with accord agent --import-first {self._string}"
+        if isinstance(error, UnknownFramework):
+            return f"{self._string} is no agent of a framework that Accord knows: the agent's log has the class"
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            return f"{self._string} cannot be imported: there is no module {error.name}"
+        if isinstance(error, AttributeError) and error.name == self._string.attribute:
+            return f"{self._string} cannot be imported: the module has no {self._string.attribute}"
+        return f"{self._string} cannot be imported: its module raised {type(error).__name__}; the agent's log says why"
+
+
+class _IsAccordAgent(Exception):
+    """Its handlers, commands and logins had to be known before `initialize`."""
+
+
+def _settle(loaded: asyncio.Future[OpenRun], result: OpenRun | RequestError) -> None:
+    if loaded.done():
+        return
+    if isinstance(result, RequestError):
+        loaded.set_exception(result)
+    else:
+        loaded.set_result(result)

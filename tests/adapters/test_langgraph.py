@@ -1,0 +1,184 @@
+"""The adapter for LangGraph: the contract of all adapters for three kinds of graphs, and what is its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+pytest.importorskip("langgraph", reason="LangGraph is missing: scripts/adapters langgraph")
+pytest.importorskip("langchain", reason="LangChain is missing: scripts/adapters langgraph")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph, add_messages
+from langgraph.types import interrupt
+
+import accord
+from accord.adapters import serve
+from accord.adapters.langgraph import serve as serve_graph
+from accord.agent import Agent, Session
+from accord.stores import MemoryStore
+from accord.stores.interface import Store
+from tests.adapters.adapter_contract import MCP_SERVER, PERMISSION, AdapterContract
+from tests.adapters.langgraph_agent import RehearsedModel, agent, delete_file, make_graph
+from tests.agent.rig import ELICITS, choose, served
+
+ELICIT = "elicitation/create"
+
+
+class TestGraph(AdapterContract):
+    takes_mcp = False
+
+    def make(self, store: Store) -> Agent:
+        return serve(agent, store=store)
+
+
+class TestFactory(AdapterContract):
+    def make(self, store: Store) -> Agent:
+        async def factory(_: Session, tools: list[Any]) -> Any:
+            return make_graph(*tools)
+
+        return serve_graph(factory, store=store)
+
+
+class Messages(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def graph_of(node: Any, state: Any = Messages) -> Any:
+    builder = StateGraph(state)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_edge("node", END)
+    return builder.compile()
+
+
+async def turn_of(graph: Any, text: str = "go", **options: Any) -> Any:
+    async with served(serve_graph(graph, store=MemoryStore(), **options)) as client:
+        return await client.turn(await client.new_session(), text)
+
+
+async def test_a_node_that_streams_nothing_is_heard_once() -> None:
+    def node(_: Messages) -> dict[str, Any]:
+        return {"messages": [{"role": "assistant", "content": "from a dict"}]}
+
+    assert (await turn_of(graph_of(node))).text == "from a dict"
+
+
+async def test_a_node_that_returns_a_whole_message_says_it_once() -> None:
+    def node(_: Messages) -> dict[str, Any]:
+        return {"messages": [AIMessage("whole")]}
+
+    assert (await turn_of(graph_of(node))).text == "whole"
+
+
+async def test_an_agent_inside_of_a_graph_speaks_and_a_tools_agent_does_not() -> None:
+    assert (await turn_of(graph_of(make_graph()), "hello")).text == "Hello there."
+
+
+async def test_a_graph_without_messages_is_refused_in_a_sentence() -> None:
+    class Other(TypedDict):
+        number: int
+
+    heard = await turn_of(graph_of(lambda _: {"number": 1}, Other))
+    assert heard.stop_reason == "error"
+    assert "messages" in heard.error["message"]
+
+
+def asks(_: Messages) -> dict[str, Any]:
+    city = interrupt("Which city?")
+    return {"messages": [AIMessage(f"You said {city}")]}
+
+
+async def test_a_free_question_is_a_form_where_the_client_has_forms() -> None:
+    async with served(serve_graph(graph_of(asks), store=MemoryStore()), capabilities=ELICITS) as client:
+        client.answers[ELICIT] = lambda _: {"action": "accept", "content": {"answer": "Köln"}}
+        assert (await client.turn(await client.new_session())).text == "You said Köln"
+
+
+async def test_without_forms_the_next_prompt_is_the_answer() -> None:
+    async with served(serve_graph(graph_of(asks), store=MemoryStore())) as client:
+        session = await client.new_session()
+        assert (await client.turn(session)).text == "Which city?"
+        assert (await client.turn(session, "Ulm")).text == "You said Ulm"
+
+
+async def test_approval_for_each_call_is_about_the_very_call(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_text("old")
+    try:
+        middleware = HumanInTheLoopMiddleware(interrupt_on={"delete_file": True}, interrupt_mode="per_call")
+    except TypeError:
+        pytest.skip("this LangChain has no interrupts for each call: install a newer one")
+    graph = create_agent(RehearsedModel(), [delete_file], middleware=[middleware])
+    async with served(serve_graph(graph, store=MemoryStore())) as client:
+        client.answers[PERMISSION] = choose("allow")
+        heard = await client.turn(await client.new_session(str(tmp_path)), "delete")
+    assert [question["params"]["toolCall"]["toolCallId"] for question in heard.requests(PERMISSION)] == ["call_1"]
+    assert heard.tools()["call_1"]["status"] == "completed"
+
+
+async def test_other_values_of_the_state_are_kept_over_a_restart() -> None:
+    class Counting(TypedDict):
+        messages: Annotated[list[AnyMessage], add_messages]
+        count: int
+
+    def node(state: Counting) -> dict[str, Any]:
+        count = state.get("count", 0) + 1
+        return {"messages": [AIMessage(str(count))], "count": count}
+
+    store = MemoryStore()
+    async with served(serve_graph(graph_of(node, Counting), store=store)) as client:
+        session = await client.new_session()
+        await client.turn(session)
+    async with served(serve_graph(graph_of(node, Counting), store=store)) as client:
+        await client.request("session/resume", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})  # noqa: S108
+        assert (await client.turn(session)).text == "2"
+
+
+async def test_the_authors_graph_is_not_changed() -> None:
+    graph = graph_of(asks)
+    await turn_of(graph)
+    assert graph.checkpointer is None
+
+
+async def test_endless_graphs_end_with_a_stop_reason() -> None:
+    builder = StateGraph(Messages)
+    builder.add_node("node", lambda _: {"messages": []})
+    builder.add_edge(START, "node")
+    builder.add_edge("node", "node")
+    assert (await turn_of(builder.compile(), recursion_limit=5)).stop_reason == "max_turn_requests"
+
+
+async def test_the_users_mcp_servers_that_are_not_used_are_mentioned_once(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the client's MCP servers need the extra `mcp`")
+    server: dict[str, Any] = {"name": "sums", "command": sys.executable, "args": [str(MCP_SERVER)], "env": []}
+    async with served(serve_graph(make_graph(), store=MemoryStore())) as client:
+        session = await client.new_session(str(tmp_path), mcpServers=[server])
+        first, second = [await client.turn(session, "hello") for _ in range(2)]
+    assert "MCP" in first.text
+    assert second.text == "Hello there."
+
+
+async def test_tokens_are_counted() -> None:
+    async with accord.connect(serve_graph(make_graph(), store=None)) as connected:
+        session = await connected.new_session("/tmp")  # noqa: S108 - nothing is written there
+        turn = await session.prompt("hello")
+    assert turn.token_usage is not None
+    assert turn.token_usage.total_tokens == 10
+
+
+async def test_an_in_memory_checkpointer_of_the_author_does_not_lose_the_history_of_a_restart() -> None:
+    store = MemoryStore()
+    for text, answer in (("hello", "Hello there."), ("remember", "hello / remember")):
+        graph = create_agent(RehearsedModel(), [], checkpointer=InMemorySaver())
+        async with served(serve_graph(graph, store=store)) as client:
+            if text == "hello":
+                session = await client.new_session()
+            else:
+                await client.request("session/resume", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})  # noqa: S108
+            assert (await client.turn(session, text)).text == answer

@@ -1,0 +1,112 @@
+"""`accord agent module:attribute`: answers before it imports, says why it cannot, and is an AGENT for other verbs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from accord.cli.target import target_of
+from accord.errors import RequestError
+from tests.limits import limit
+
+COMMAND = (sys.executable, "-m", "accord", "agent")
+SLOW = """\
+import time
+from pathlib import Path
+
+Path("importing").touch()
+while not Path("go-on").exists():
+    time.sleep(0.01)
+
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+
+print("a stray print")
+agent = Agent(TestModel(custom_output_text="imported"))
+"""
+OWN = """\
+import accord
+
+agent = accord.Agent("mine", store=None)
+
+
+@agent.prompt
+async def reply(turn):
+    await turn.say("mine")
+
+
+@agent.command("wave", "Waves")
+async def wave(turn, _):
+    await turn.say("wave")
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def connect(text: str, *more: str) -> Any:
+    return accord.connect(*COMMAND, text, *more, permission=accord.Policy(["allow all"]))
+
+
+async def test_it_answers_before_the_module_is_imported_and_imports_with_the_first_session(project: Path) -> None:
+    pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install -e ".[agent]"')
+    (project / "slow.py").write_text(SLOW)
+    async with connect("slow:agent", "--store", "none") as agent:
+        assert not (project / "importing").exists()
+        assert agent.capabilities.prompts == {"image", "audio", "resource"}
+        assert agent.capabilities.auth_methods == []
+        session = await agent.new_session(".")
+        (project / "go-on").touch()
+        turn = await session.prompt("hello")
+    assert turn.text == "imported"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "word"),
+    [
+        ("agent = 1", "broken:agent", "framework"),
+        ("raise ValueError('secret')", "broken:agent", "ValueError"),
+        ("import nowhere_to_be_found", "broken:agent", "nowhere_to_be_found"),
+        ("", "broken:agent", "agent"),
+        ("raise SystemExit", "broken:agent", "SystemExit"),
+        (
+            "import accord\nagent = vars(accord)['Agent' if accord.Agent else '']('hidden')",
+            "broken:agent",
+            "--import-first",
+        ),
+    ],
+)
+async def test_what_cannot_be_served_is_said_in_a_sentence(project: Path, source: str, text: str, word: str) -> None:
+    (project / "broken.py").write_text(source)
+    async with connect(text, "--store", "none") as agent:
+        session = await agent.new_session(".")
+        with pytest.raises(RequestError) as raised:
+            await session.prompt("hello")
+    assert word in raised.value.message
+    assert "secret" not in raised.value.message
+
+
+async def test_an_agent_of_ours_is_imported_first(project: Path) -> None:
+    (project / "own.py").write_text(OWN)
+    async with connect("own:agent") as agent:
+        session = await agent.new_session(".")
+        assert [command.name for command in session.commands] == ["wave"]
+        assert (await session.prompt("/wave")).text == "wave"
+
+
+@pytest.mark.timeout(limit(120))
+def test_the_same_text_is_an_agent_for_other_verbs(project: Path) -> None:
+    target = target_of("pack.module:agent", None)
+    assert target.entry.argv[-2:] == ("agent", "pack.module:agent")
+    assert target.key == "pack.module:agent"
+    (project / "acp.json").write_text('{"agent_servers": {"pack.module:agent": {"command": "other"}}}')
+    assert target_of("pack.module:agent", None).entry.argv == ("other",)
