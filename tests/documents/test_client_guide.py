@@ -76,7 +76,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_there_is_a_test_for_every_block() -> None:
-    numbers = {"": 2, "Events": 1, "Errors": 1, "Notebooks": 4, "What the agent may use": 1, "Debugging": 1}
+    numbers = {"": 2, "Events": 1, "Errors": 1, "Notebooks": 4, "Services for the agent": 1, "Debugging": 1}
     assert {heading: len(blocks(heading)) for heading in numbers} == numbers
     assert sum(numbers.values()) == GUIDE.count("```python\n")
 
@@ -199,7 +199,7 @@ asyncio.run(kernel())
 def test_the_policy_of_the_guide_asks_and_tells_what_was_decided(machine: Machine) -> None:
     machine.install("gemini", AGENTS / "permission.py")
     said = machine.run(
-        f"""{blocks("What the agent may use")[0]}
+        f"""{blocks("Services for the agent")[0]}
 with accord.open("gemini", permission=policy) as session:
     print(session.prompt("replace colour by color in notes.txt").answer)
 """,
@@ -215,7 +215,7 @@ with accord.open("gemini", permission=policy) as session:
 def test_the_policy_of_the_guide_changes_nothing_that_the_user_refuses(machine: Machine) -> None:
     machine.install("gemini", AGENTS / "permission.py")
     machine.run(
-        f"""{blocks("What the agent may use")[0]}
+        f"""{blocks("Services for the agent")[0]}
 with accord.open("gemini", permission=policy) as session:
     session.prompt("replace colour by color in notes.txt")
 """,
