@@ -1,4 +1,4 @@
-"""What the command costs before it does anything: the coding agent to its `initialize` answer, and `--version`."""
+"""The start-up cost of the command: the coding agent to its `initialize` answer, and `--version`."""
 
 from __future__ import annotations
 

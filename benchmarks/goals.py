@@ -1,4 +1,4 @@
-"""What Accord promises about its speed, and whether a run kept it."""
+"""The performance goals of Accord, and whether a run met them."""
 
 from __future__ import annotations
 

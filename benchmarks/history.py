@@ -1,4 +1,4 @@
-"""How a long session is loaded: an agent with SQLite, 200,000 messages, other sessions that are opened meanwhile."""
+"""Loading a long session: an agent with SQLite, 200,000 messages, other sessions that are opened meanwhile."""
 
 from __future__ import annotations
 

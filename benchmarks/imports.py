@@ -1,4 +1,4 @@
-"""What starting costs: whole processes that import something and end, interleaved, official SDK and ours."""
+"""The cost of starting: whole processes that import something and end, interleaved, official SDK and ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: the scenarios that a client plays with its agent, and the numbers that come out of each."""
+"""The measured scenarios of a client with its agent, and the numbers of each."""
 
 from __future__ import annotations
 

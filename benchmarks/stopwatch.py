@@ -1,4 +1,4 @@
-"""How long one operation takes, when it is far shorter than what a clock can tell."""
+"""The time of one operation that is far shorter than a clock's resolution."""
 
 from __future__ import annotations
 

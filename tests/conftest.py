@@ -1,4 +1,4 @@
-"""What every test gets: a bounded loop if it is async, the peers or a reason to skip, hypothesis settings."""
+"""The setup of every test: a bounded loop if it is async, the peers or a reason to skip, hypothesis settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a test may wait for something, on this machine.
+"""The time limits of tests on this machine.
 
 `ACCORD_TIME_SCALE`, which gives other programs longer in the product too, makes every limit of the tests longer by that
 factor: for a machine on which much else runs.

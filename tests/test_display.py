@@ -1,4 +1,4 @@
-"""What may reach a terminal: tables of characters, and that an exact text can be read back."""
+"""The characters that may reach a terminal: tables, and that an exact text can be read back."""
 
 from __future__ import annotations
 

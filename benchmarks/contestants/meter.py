@@ -1,4 +1,4 @@
-"""What a benchmark client measures with: the clock, and what Linux tells about two processes. Knows no SDK."""
+"""The meters of a benchmark client: the clock, and Linux's counters of two processes. Independent of any SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every asyncio client does in a scenario, in no SDK's words: so that all of them do the same work."""
+"""The steps of every asyncio client in a scenario, independent of any SDK, so that all do the same work."""
 
 from __future__ import annotations
 

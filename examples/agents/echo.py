@@ -1,4 +1,4 @@
-"""The smallest agent: it says back what it is told, word by word, in whichever edition its client speaks.
+"""The smallest agent: it repeats the prompt word by word, in the edition of its client.
 
 In an editor that speaks ACP, name it as a custom agent; in Zed's settings that is
 

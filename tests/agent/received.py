@@ -1,4 +1,4 @@
-"""What a client was told of one session, in any edition, and whether what it is told after a restart has all of it.
+"""The updates that a client received for one session, in any edition, compared with those after a restart.
 
 The fold is a client's own and knows nothing of ours: what was said in order, what each tool call and terminal shows,
 and the newest of what replaces itself. It relies on the marks of `busy_agent`: `[turn.number]`, ascending.

@@ -1,4 +1,4 @@
-"""How a raw client opens a session again, in each edition's words, and what it then shows."""
+"""Requests of a raw client that reopen a session, in each edition's shape, and the resulting history."""
 
 from __future__ import annotations
 

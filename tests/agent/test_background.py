@@ -1,4 +1,4 @@
-"""Work that goes on beside the turns: listed in v2, told in every edition, stopped by its client or at the close."""
+"""Background work: listed in v2, reported in every edition, stopped by its client or at the close."""
 
 from __future__ import annotations
 

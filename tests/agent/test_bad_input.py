@@ -1,4 +1,4 @@
-"""What bad input gets: one row for each kind, with the answer in every edition.
+"""Bad input: one row for each kind, with the answer in every edition.
 
 Each answer has a code, a sentence, and says in `data` where and what instead. None of them repeats what was received
 (but the id of a session, by which a client finds what it asked), and after each of them the connection lives.

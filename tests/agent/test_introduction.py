@@ -1,4 +1,4 @@
-"""What an agent says of itself: all of it follows from what was registered."""
+"""The agent's answer to `initialize`: all of it follows from its registrations."""
 
 from __future__ import annotations
 

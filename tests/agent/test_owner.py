@@ -1,4 +1,4 @@
-"""A session that another process has open: one named error or a read-only view, and nobody marks the other's work."""
+"""A session that another process has open: one named error or a read-only view, and no change to the other's work."""
 
 from __future__ import annotations
 

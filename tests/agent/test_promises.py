@@ -1,4 +1,4 @@
-"""What agents rely on, one test for each promise, in every edition; `scripts/mutants` breaks them one by one."""
+"""The promises to agents, one test each, in every edition; `scripts/mutants` breaks them one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent asks its user: permission, forms, addresses; and everything that may come back."""
+"""Questions of an agent to its user: permission, forms, addresses, and every possible answer."""
 
 from __future__ import annotations
 

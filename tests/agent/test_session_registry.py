@@ -1,4 +1,4 @@
-"""How the session registry ends sessions when something does not end by itself."""
+"""The session registry ends sessions also when something does not end by itself."""
 
 from __future__ import annotations
 

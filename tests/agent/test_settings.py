@@ -1,4 +1,4 @@
-"""Options, modes and models: declared once, told in each edition's words, kept in step and kept at all."""
+"""Options, modes and models: declared once, sent in each edition's shape, kept in step and stored."""
 
 from __future__ import annotations
 

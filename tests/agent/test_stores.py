@@ -1,4 +1,4 @@
-"""Stores that fail: the client is told what to do, nothing leaks, nothing runs whose prompt was not kept."""
+"""Stores that fail: the client gets advice, nothing leaks, no handler runs whose prompt was not kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler says in its turn, and how the turn ends: the same in every edition, each in its own words."""
+"""The messages of a handler in its turn, and the end of the turn: the same in every edition."""
 
 from __future__ import annotations
 

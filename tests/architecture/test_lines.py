@@ -1,4 +1,4 @@
-"""Which package a line belongs to: what CONTRIBUTING says of it, as far as a machine can see it."""
+"""The package that a line belongs to: CONTRIBUTING's table, as far as a machine can check it."""
 
 import ast
 import re

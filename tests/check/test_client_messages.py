@@ -1,4 +1,4 @@
-"""What the agent says that we play for clients is what its edition says, where it is not meant to be strange."""
+"""The messages of the stub agent fit the schema of their edition, where they are not malformed on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faulty agents as programs of their own: what somebody else's judge can be tried on."""
+"""Faulty agents as programs, to try other checkers on."""
 
 from __future__ import annotations
 

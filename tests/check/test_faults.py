@@ -1,4 +1,4 @@
-"""How we know that the judge can judge: whoever breaks one rule fails that one, and who breaks none fails none."""
+"""The checker itself: a peer that breaks one rule fails that one, and a peer that breaks none fails none."""
 
 from __future__ import annotations
 

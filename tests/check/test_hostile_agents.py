@@ -1,4 +1,4 @@
-"""Whatever an agent says, a check ends with a report."""
+"""A check of a hostile agent always ends with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the public kit holds in June: on agents that keep it, in usual ways and in others, and on some that end."""
+"""The public kit's rules in June, on agents that keep them in usual and unusual ways, and on some that end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public kit's rules of v1 on agents that keep them, and on some that nobody can judge whole."""
+"""The public kit's rules of v1 on agents that keep them, and on some that cannot be judged completely."""
 
 from __future__ import annotations
 

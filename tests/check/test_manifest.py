@@ -1,4 +1,4 @@
-"""The manifest itself: one sentence each, a page that everybody can read, an id that means one thing."""
+"""The manifest itself: one sentence each, a public page, an id with one meaning."""
 
 from __future__ import annotations
 

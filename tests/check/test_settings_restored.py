@@ -190,7 +190,7 @@ def test_what_somebody_has_set_since_the_kill_is_named_and_left_alone(bench: Ben
     bench.file.write_bytes(chosen)
     status, said = bench.check("1")
     assert status == 0, said
-    assert "the option 'effort' is 'high', set by somebody else; before the check it was 'middle'" in said
+    assert "the option 'effort' is 'high', set by another program; before the check it was 'middle'" in said
     assert bench.file.read_bytes() == chosen
 
 

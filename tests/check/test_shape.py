@@ -1,4 +1,4 @@
-"""Shapes: what fits, what does not, and keys that nobody named."""
+"""Shapes: payloads that fit, payloads that do not, and unknown keys."""
 
 from __future__ import annotations
 

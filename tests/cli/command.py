@@ -1,4 +1,4 @@
-"""How the tests of this room run the real command: as a process on pipes, or on a terminal of its own."""
+"""Runs the real command for the tests of this folder: as a process on pipes, or on a terminal of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that opens sessions for everybody and wants a login at the prompt, in an answer that names no way."""
+"""An agent that opens every session and requires a login at the prompt, in an answer without login methods."""
 
 from __future__ import annotations
 

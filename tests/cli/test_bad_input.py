@@ -1,4 +1,4 @@
-"""What bad input gets: one clear line that names the phase and what to do, the right exit code, nothing left behind."""
+"""Bad input: one clear line with the phase and advice, the right exit code, nothing left behind."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_an_agent_that_cannot_go_on_with_sessions(accord: Accord) -> None:
 
 def test_a_question_that_nobody_can_be_asked_is_denied(accord: Accord) -> None:
     result = accord("run", "change it", *scripted("asks"))
-    one_line(result, 5, "prompt: the agent was denied something", "--allow")
+    one_line(result, 5, "prompt: a request of the agent was denied", "--allow")
     assert "chosen: no" in result.stdout
 
 

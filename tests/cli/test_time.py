@@ -1,4 +1,4 @@
-"""How long each phase of a line may take: `--timeout` against the defaults and the config."""
+"""The time limit of each phase of a run: `--timeout` against the defaults and the config."""
 
 from __future__ import annotations
 

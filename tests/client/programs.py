@@ -1,4 +1,4 @@
-"""How the tests of this room start `raw_agent.py`, and read what it wrote down."""
+"""Starts `raw_agent.py` for the tests of this folder, and reads its log."""
 
 from __future__ import annotations
 

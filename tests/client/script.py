@@ -1,4 +1,4 @@
-"""What a script does that a user interrupts: it says when the agent works, and what it saw when Ctrl+C came.
+"""A script that a user interrupts: it reports when the agent works, and the effect of Ctrl+C.
 
 Started as `script.py WAY JOURNAL`: `ask`, `stream`, `body` (interrupted outside of Accord, in the loop's own body),
 `question` (while a callback waits for the user) or `start` (while the agent does not answer).

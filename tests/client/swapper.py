@@ -1,4 +1,4 @@
-"""Somebody who swaps files and folders for links to the outside, as fast as the system lets him.
+"""A process that swaps files and folders for links to the outside, as fast as the system allows.
 
 Started as `swapper.py ROOT OUTSIDE`; says how often he swapped when his stdin is closed.
 """

@@ -1,4 +1,4 @@
-"""The client without `await`: for scripts, notebooks, and whoever presses Ctrl+C."""
+"""The client without `await`: scripts, notebooks, and Ctrl+C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that cross with a cancel: whoever asks in a turn that was cancelled is not kept waiting."""
+"""Questions that cross with a cancel: one in a cancelled turn is answered at once."""
 
 from __future__ import annotations
 

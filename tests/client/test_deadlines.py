@@ -1,4 +1,4 @@
-"""How long an agent may take, at what, and when the clock rests."""
+"""The deadlines of an agent, by phase, and the times in which they rest."""
 
 from __future__ import annotations
 

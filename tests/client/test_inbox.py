@@ -1,4 +1,4 @@
-"""What an agent says before its session is known, beside the protocol, and about its own terminals."""
+"""Updates before a session is known, extensions, and updates about the agent's own terminals."""
 
 from __future__ import annotations
 

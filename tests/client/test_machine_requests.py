@@ -1,4 +1,4 @@
-"""What this client does for an agent passes the policy: files, terminals, and calls that were completed unasked."""
+"""The services of a client pass the policy: files, terminals, and calls that were completed unasked."""
 
 from __future__ import annotations
 

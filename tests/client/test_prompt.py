@@ -1,4 +1,4 @@
-"""What a caller writes, as the blocks of a prompt."""
+"""The content of a prompt: the caller's values as blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's files survive somebody who swaps them for links while an agent reads and writes.
+"""A client's files survive a process that swaps them for links while an agent reads and writes.
 
 Not one byte outside the roots is read or written: no answer ever holds what is there, and neither the folders nor the
 files outside show a trace, not even of having been read where the file system keeps one.

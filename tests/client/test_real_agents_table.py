@@ -1,4 +1,4 @@
-"""What real agents do on the wire, item by item, each as a script that a client of ours must get along with."""
+"""The behaviour of real agents on the wire, item by item, each as a script that our client must handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn and a session give beside the events: the answer, the metadata of a prompt, forgetting a session."""
+"""A turn and a session beside the events: the answer, the metadata of a prompt, deleting a session."""
 
 from __future__ import annotations
 

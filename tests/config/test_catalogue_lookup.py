@@ -1,4 +1,4 @@
-"""Which start line of a row is taken: with real files on a `PATH`, some of them where a project could have put them."""
+"""The choice of a row's start line: with real files on a `PATH`, some of them inside the project."""
 
 from __future__ import annotations
 

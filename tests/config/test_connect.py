@@ -1,4 +1,4 @@
-"""What an entry says reaches `connect`; what nobody trusted, or what is not installed, does not."""
+"""The settings of an entry reach `connect`; entries that are not trusted or not installed do not."""
 
 from __future__ import annotations
 

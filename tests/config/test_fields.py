@@ -1,4 +1,4 @@
-"""Values are taken key by key; what is wrong is told by file, key and what was expected, never by its value."""
+"""Values are read key by key; a wrong one is reported by file, key and expected value, never by its value."""
 
 from __future__ import annotations
 

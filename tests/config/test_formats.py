@@ -191,7 +191,7 @@ def test_a_key_that_stands_there_twice_is_named_and_never_lost(path: Path, text:
     path.write_text(text, encoding="utf-8")
     found = read_config(path, "user")
     assert found is not None
-    assert any(f"{path}: {key}: this key stands there more than once" in warning for warning in found.warnings)
+    assert any(f"{path}: {key}: this key occurs more than once" in warning for warning in found.warnings)
     with pytest.raises(ConfigError) as adding:
         add_agent("x", ["y"], path=path)
     with pytest.raises(ConfigError) as removing:

@@ -1,4 +1,4 @@
-"""What bad input gets: for each kind what is answered, that nothing internal is in it, and that the connection lives.
+"""Bad input: the answer to each kind, without anything internal, and the connection lives on.
 
 Processes that misbehave are in tests/conversations; answers that are none in test_calls; handlers in test_answers.
 """

@@ -1,4 +1,4 @@
-"""Ends: from any place, once, in bounded time, with a reason, and with nobody left waiting."""
+"""Closing: from any place, once, in bounded time, with a reason, and without a waiter left behind."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What leaves: in the order in which it was said, also where nobody waits for it."""
+"""The order of sent texts, also of those without a waiting sender."""
 
 from __future__ import annotations
 

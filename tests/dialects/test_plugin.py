@@ -1,4 +1,4 @@
-"""What a plug-in may leave out, and when each side takes one."""
+"""The optional parts of a plug-in, and when each side uses one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tests of the guides type what a guide shows: programs are written to files, sessions run in a real shell.
+"""Runs the commands of a guide as its reader would: programs are written to files, sessions run in a real shell.
 
 A ```console block holds lines that begin with `$ `, each with the output that follows it. `…` in the output stands for
 any text; times, ids and token counts are masked on both sides.

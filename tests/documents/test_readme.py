@@ -1,4 +1,4 @@
-"""What the README shows runs as it is printed there."""
+"""The programs of the README run as printed."""
 
 import os
 import re

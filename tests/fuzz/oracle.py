@@ -1,4 +1,4 @@
-"""What a text must be answered with, judged by the letter of JSON-RPC and the standard library's `json` alone.
+"""The required answer to a text, judged by the letter of JSON-RPC and the standard library's `json` alone.
 
 Written without a look at `accord.jsonrpc`: two readings of the same rules that must agree.
 """

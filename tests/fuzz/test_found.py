@@ -1,4 +1,4 @@
-"""What the fuzzer has found, each as the smallest line that showed it."""
+"""The findings of the fuzzer, each as the smallest line that showed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the real command on a stage: on pipes where nobody can be asked, on a terminal where somebody answers."""
+"""Runs the real command on a stage: on pipes without a user to ask, or on a terminal with prepared answers."""
 
 from __future__ import annotations
 

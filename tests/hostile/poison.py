@@ -1,4 +1,4 @@
-"""What a hostile string is made of, with the mark that the tests look for beside it.
+"""The parts of a hostile string, with the mark that the tests look for beside it.
 
 `STRINGS` are forms that steer, hide or reorder; `bad` puts all of them into one text. Nothing here imports Accord.
 """

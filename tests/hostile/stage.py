@@ -1,4 +1,4 @@
-"""Where a trick is played: a playground, a folder beside it, a home, and all that must hold afterwards."""
+"""The stage of a trick: a working directory, a folder beside it, a home, and the checks afterwards."""
 
 from __future__ import annotations
 

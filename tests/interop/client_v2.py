@@ -1,4 +1,4 @@
-"""Accord as a v2 client: starts an agent on somebody else's SDK, plays every scene and keeps a record."""
+"""Accord as a v2 client: starts an agent on another SDK, runs every scene and keeps a record."""
 
 from __future__ import annotations
 

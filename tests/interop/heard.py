@@ -1,4 +1,4 @@
-"""What somebody else's client wrote down, folded into a transcript of ours: what it saw can be compared with it."""
+"""The record of another SDK's client, folded into a transcript of ours, to compare the two."""
 
 from __future__ import annotations
 

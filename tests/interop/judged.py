@@ -1,4 +1,4 @@
-"""What is judged here: plain programs on the official SDKs, and agents from npm whose model does as its prompt says."""
+"""The judged programs: plain ones on the official SDKs, and agents from npm with a scripted model."""
 
 from __future__ import annotations
 

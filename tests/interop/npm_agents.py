@@ -1,4 +1,4 @@
-"""Agents that people use, from npm: how each is started, told to use a scripted model, and what its tool is called."""
+"""Well-known agents from npm: the start of each, its configuration for a scripted model, and its tool's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation leaves behind, in the same form whoever held it: per scene the result and what arrived."""
+"""The record of a conversation, in the same form for every SDK: per scene the result and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `accord check` says of other people's programs, and that docs/conformance.md says the same."""
+"""The verdicts of `accord check` on other projects' programs, and that docs/conformance.md has the same."""
 
 from __future__ import annotations
 

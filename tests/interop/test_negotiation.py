@@ -1,4 +1,4 @@
-"""Which edition Accord and the official SDKs end up in, or how clearly they say that there is none."""
+"""The edition that Accord and the official SDKs agree on, or a clear error where there is none."""
 
 from __future__ import annotations
 

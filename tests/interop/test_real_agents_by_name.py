@@ -1,4 +1,4 @@
-"""Agents that people use and the built-in one, started by their names in the catalogue as somebody types them."""
+"""Well-known agents and the built-in one, started by their names in the catalogue as a user types them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that people use, each with a model on loopback, driven by the command as somebody types it."""
+"""Well-known agents, each with a model on loopback, driven by the command as a user types it."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def fields(message: Any) -> list[tuple[str, Any]]:
     [
         ("v1", Request(None, "x", None)),
         ("june", Request(None, "x", None)),
-        ("v2", Malformed("an id that is none", ErrorObject(NO_MESSAGE, "Invalid request"), None)),
+        ("v2", Malformed("an invalid id", ErrorObject(NO_MESSAGE, "Invalid request"), None)),
     ],
 )
 def test_a_request_under_null_is_one_where_the_edition_allows_null_ids(edition: str, expected: ParsedMessage) -> None:

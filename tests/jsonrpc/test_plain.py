@@ -1,4 +1,4 @@
-"""What is JSON by nature becomes JSON by type: subclasses, models, dataclasses, attrs classes, structs."""
+"""Values with a JSON form become JSON types: subclasses, models, dataclasses, attrs classes, structs."""
 
 from __future__ import annotations
 

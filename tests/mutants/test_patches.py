@@ -1,4 +1,4 @@
-"""The patches still fit: a mutant that cannot be made would be missed by nobody."""
+"""The patches still apply: a mutant that cannot be made would go unnoticed."""
 
 from __future__ import annotations
 

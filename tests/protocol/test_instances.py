@@ -1,4 +1,4 @@
-"""What the official schemas allow is read, and what we write of it is allowed and means the same."""
+"""Instances that the official schemas allow are read, and our encoding of them is allowed and means the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every struct of every edition: it survives the wire in all its states, and can be read by people."""
+"""Properties of every struct of every edition: it survives the wire in all its states, and has a readable repr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow path: what each mark forgives, what no mark excuses, and what is kept although nobody knows it."""
+"""The slow path: the leniency of each mark, errors without a mark, and unknown values that are kept."""
 
 from __future__ import annotations
 

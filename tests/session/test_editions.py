@@ -1,4 +1,4 @@
-"""What all dialects share: every event has an encoder in every edition, and one table of names is read both ways."""
+"""Properties of all dialects: every event has an encoder in every edition, one table of names serves both ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log that is told page by page shows what the whole log would, and only a page or two of it is held at a time."""
+"""A log that is replayed page by page shows the same as the whole log, and only a page or two is in memory."""
 
 from __future__ import annotations
 

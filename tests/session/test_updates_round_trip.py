@@ -1,4 +1,4 @@
-"""What an agent says in an edition is what a client hears, up to the table in docs/editions.md."""
+"""Events of an agent reach a client unchanged in every edition, up to the table in docs/editions.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that does with a store what it is told on stdin, one call a line, and says on stdout what came of it.
+"""A process that runs the store calls of its stdin, one per line, and prints their results.
 
 After `holder.py PATH` come lines such as `acquire a`, `append a hello`, `release a`, `delete a`, `patch a title`,
 `read a`, `fork a b`, `second acquire a` (by another store of the process), `child` (forks a process that stays),

@@ -356,7 +356,7 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (IgnoresTies, "a session was missed"),
     (MatchesBeginnings, "by its beginning"),
     (TakesAnyCursor, "the cursor ''"),
-    (ListsEverything, "a session that nobody prompted or owns is listed"),
+    (ListsEverything, "a session without a prompt or an owner is listed"),
     (PrunesWhatIsOpen, "a session that is owned was pruned"),
     (SharesForks, "independent from then on"),
     (ForgetsStateInForks, "has not its state"),

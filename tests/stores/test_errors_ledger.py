@@ -1,4 +1,4 @@
-"""A loss is told to everybody whose events it took, and ends when somebody was told."""
+"""A loss is reported to every caller whose events it took, and ends when it was reported."""
 
 from __future__ import annotations
 

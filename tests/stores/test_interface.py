@@ -1,4 +1,4 @@
-"""What the room offers, and what each of its stores is."""
+"""The exports of the package, and the properties of each of its stores."""
 
 from __future__ import annotations
 

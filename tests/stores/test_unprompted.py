@@ -1,4 +1,4 @@
-"""Sessions that nobody prompted: listed while a process has them open, kept for a while, then pruned."""
+"""Sessions without a prompt: listed while a process has them open, kept for a while, then pruned."""
 
 from __future__ import annotations
 

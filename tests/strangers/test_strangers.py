@@ -1,4 +1,4 @@
-"""A project of somebody else, in a folder of its own, with nothing of ours but the installed package."""
+"""A project of another author, in a folder of its own, with nothing of ours but the installed package."""
 
 from __future__ import annotations
 

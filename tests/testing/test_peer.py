@@ -1,4 +1,4 @@
-"""A scripted peer says exactly what it is told, waits in any order, and tells what did not come."""
+"""A scripted peer sends exactly what its script says, waits in any order, and reports missing messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts as programs: garbage on stdout, noise on stderr, exit codes, and staying when nobody is there any more."""
+"""Scripts as programs: garbage on stdout, noise on stderr, exit codes, and running on without a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recorder saw can be found again, and its outline is the same each time."""
+"""The queries of a recorder, and its outline, which is the same in each run."""
 
 from __future__ import annotations
 

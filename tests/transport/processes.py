@@ -1,4 +1,4 @@
-"""What the tests of this room know about real processes: how to write a program, and whether one is still there."""
+"""Real processes for the tests of this folder: writing a program, and checking whether a process is alive."""
 
 from __future__ import annotations
 

@@ -154,5 +154,5 @@ async def test_a_transport_without_pressure_is_found_out() -> None:
     async def make_pair() -> tuple[Transport, Transport]:
         return memory_pair(max_bytes=1 << 40)
 
-    with pytest.raises(TransportCheckFailed, match="nobody"):
+    with pytest.raises(TransportCheckFailed, match="without a receiver"):
         await check_transport(make_pair)

@@ -1,4 +1,4 @@
-"""What importing this room costs, and what every transport has."""
+"""The import cost of this package, and the members of every transport."""
 
 from __future__ import annotations
 

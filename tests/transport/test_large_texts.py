@@ -1,4 +1,4 @@
-"""Texts that are larger than every buffer, and a peer that is gone while nobody receives."""
+"""Texts that are larger than every buffer, and a peer that is gone while no receiver waits."""
 
 from __future__ import annotations
 

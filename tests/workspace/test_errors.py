@@ -1,4 +1,4 @@
-"""What each failure of the system means, and which code it deserves."""
+"""The meaning and the code of each failure of the system."""
 
 from __future__ import annotations
 

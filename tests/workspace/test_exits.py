@@ -1,4 +1,4 @@
-"""Exit statuses as they are told."""
+"""Exit statuses as they are reported."""
 
 from __future__ import annotations
 

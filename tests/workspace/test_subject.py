@@ -1,4 +1,4 @@
-"""What an agent says about a call becomes the subject that rules judge: real paths, simple commands, unknowns."""
+"""The claims about a call become the subject that rules judge: real paths, simple commands, unknowns."""
 
 from __future__ import annotations
 

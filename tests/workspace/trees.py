@@ -1,4 +1,4 @@
-"""What the tests of this room know about disks: a root with secrets beside it, and somebody who swaps things."""
+"""Directories for the tests of this folder: a root with secrets beside it, and a process that swaps things."""
 
 from __future__ import annotations
 

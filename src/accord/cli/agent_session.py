@@ -256,7 +256,7 @@ class StrayOutput:
     def failure(self, target: Target) -> CommandFailure:
         """The failure that explains the lines: no agent, or an agent that needs other arguments."""
         printed = " / ".join(self.lines)
-        message = f"{target.entry.name} did not answer initialize, and printed what is no message: {printed}"
+        message = f"{target.entry.name} did not answer initialize, and printed a line that is no message: {printed}"
         advice = "Does it speak ACP when it is started so?"
         return CommandFailure(
             Status.NO_AGENT, "start", message, advice=advice, examine=target.typed, cause="NotAnAgent"

@@ -67,7 +67,7 @@ async def _examine(target: Target, options: AgentOptions, finding: _Finding) -> 
         begun = time.monotonic()
     finding.report(own("end"), _ok(begun), good=True)
     for line in noise[:3]:
-        text = filled("prints what is no message: {}", line.decode(errors="replace")[:100])
+        text = filled("prints lines that are no messages: {}", line.decode(errors="replace")[:100])
         finding.report(own("noise"), text, good=False)
     for edition, attempt in zip(EDITIONS, attempts, strict=True):
         result = attempt.result()
@@ -98,11 +98,11 @@ class _Finding:
 async def _report_handshake(running: RunningAgent, finding: _Finding) -> None:
     agent = running.agent
     info = agent.info
-    nameless = own("does not say who it is")
+    nameless = own("gives no name")
     who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
     finding.report(own("agent"), who)
     finding.report(own("edition"), exact(agent.edition or ""))
-    finding.report(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only what every agent can")))
+    finding.report(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only those of every agent")))
     ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
     finding.report(own("logins"), _listed(ways, own("none")))
 

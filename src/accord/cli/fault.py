@@ -91,12 +91,12 @@ def _config(error: Any, _name: str, _agent: str) -> CommandFailure:
 
 
 def _unknown(error: UnknownAgent, _name: str, _agent: str) -> CommandFailure:
-    advice = 'See: accord agents ls; a command stands behind --: accord run "text" -- COMMAND'
+    advice = 'See: accord agents ls; a command comes behind --: accord run "text" -- COMMAND'
     return CommandFailure(Status.USAGE, "config", str(error), advice=advice, cause="UnknownAgent")
 
 
 def _not_installed(error: NotInstalled, _name: str, _agent: str) -> CommandFailure:
-    advice = f"See: accord agents info {error.name}; any command stands behind --"
+    advice = f"See: accord agents info {error.name}; any command comes behind --"
     return CommandFailure(Status.NO_AGENT, "start", str(error), advice=advice, cause="NotInstalled")
 
 
@@ -124,7 +124,7 @@ _LATE = {
     "first": "the agent gave no sign of life for {seconds} s after the prompt",
     "idle": "the agent gave no sign of life for {seconds} s",
     "turn": "the turn took longer than {seconds} s",
-    "cancel": "the agent was told to stop and did not in {seconds} s",
+    "cancel": "the turn was cancelled and did not end in {seconds} s",
 }
 
 

@@ -127,7 +127,7 @@ def add_session_options(parser: Parser) -> None:
     )
     group.add_argument("--dir", action="append", default=[], metavar="PATH", help="a further directory that it may use")
     group.add_argument("--set", action="append", default=[], metavar="K=V", help="an option of the agent")
-    group.add_argument("--model", metavar="M", help="the agent's model, where it lets one choose")
+    group.add_argument("--model", metavar="M", help="the agent's model, where it can be chosen")
     group.add_argument("--mode", metavar="M", help="the agent's mode")
 
 

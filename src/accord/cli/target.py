@@ -23,8 +23,8 @@ TOKEN_VARIABLE = "ACCORD_TOKEN"  # noqa: S105 - the name of a variable
 
 
 _POLICY_TEXTS: dict[str | None, SafeText] = {
-    "auto-approve": own("auto-approve: whatever it wants is allowed, without asking"),
-    "deny": own("deny: whatever it asks for is denied"),
+    "auto-approve": own("auto-approve: everything is allowed, without asking"),
+    "deny": own("deny: every request is denied"),
     "prompt": own("prompt: asks you"),
 }
 
@@ -157,7 +157,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
 async def _allow_download(entry: AgentEntry, yes: Callable[[SafeText], Awaitable[bool]] | None) -> None:
     line = shlex.join(entry.argv)
     if yes is None:
-        message = f"{entry.label} is not installed, and nobody can be asked whether it may be downloaded"
+        message = f"{entry.label} is not installed, and there is no user to ask whether it may be downloaded"
         advice = f'See: accord agents info {entry.name}; or name the command yourself: accord run "text" -- {line}'
         raise CommandFailure(Status.NO_AGENT, "start", message, advice=advice)
     question = filled("{} is not installed. This downloads and runs it:\n  {}\nrun it?", entry.label, exact(line))

@@ -134,7 +134,7 @@ def _changing(place: Path) -> Iterator[dict[str, Any]]:
                 document, repeated = parse_object(content, str(place))
                 check_version(Table(document, "", Notes()), str(place))
                 if repeated:
-                    expected = "one value; the key stands there more than once, and a change would lose the others"
+                    expected = "one value; the key occurs more than once, and a change would lose the others"
                     raise ConfigError(str(place), [Problem(key, expected) for key in repeated])
             yield document
             mark = codecs.BOM_UTF8 if content is not None and content.startswith(codecs.BOM_UTF8) else b""

@@ -304,5 +304,5 @@ def open_table(content: bytes, path: str, notes: Notes) -> Table:
     """
     values, repeated = parse_object(content, path)
     for key in repeated:
-        notes.warn(key, "this key stands there more than once; the last one counts")
+        notes.warn(key, "this key occurs more than once; the last one counts")
     return Table(values, "", notes)

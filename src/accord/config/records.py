@@ -416,7 +416,7 @@ def _record(row: Sequence[Any], *, is_open: bool) -> ClientSessionRecord:
         and all(each is None or isinstance(each, str) for each in optional)
         and all(isinstance(each, float) and math.isfinite(each) for each in moments)
     ):
-        raise ValueError("this row is none of ours")
+        raise ValueError("this row was not written by Accord")
     return ClientSessionRecord(
         agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, bool(prompted), is_open
     )

@@ -230,7 +230,7 @@ class OutgoingCalls:
         for call in list(self._inside):
             call.settle(
                 BacklogExceeded(
-                    f"{call.method} was called inside a handler, and its answer stands behind more unhandled messages"
+                    f"{call.method} was called inside a handler, and its answer comes behind more unhandled messages"
                     " than max_backlog_bytes allows: handle them faster, or make the call outside the handler"
                 )
             )

@@ -129,7 +129,7 @@ def _judge_value(value: Any, rules: MessageRules) -> ParsedMessage:
 def _judge_request(value: dict[str, Any], rules: MessageRules) -> ParsedMessage:
     id_ = value.get("id", UNSET)
     if id_ is not UNSET and not _is_id(id_) and not (id_ is None and rules.null_ids):
-        return Malformed("an id that is none", _NO_MESSAGE)
+        return Malformed("an invalid id", _NO_MESSAGE)
     answer_to = None if id_ is UNSET else id_
     if value.get("jsonrpc") != "2.0":
         return Malformed("not JSON-RPC 2.0", _NO_MESSAGE, answer_to)
@@ -148,7 +148,7 @@ def _judge_answer(value: dict[str, Any]) -> ParsedMessage:
     # Accepted without "jsonrpc": a call waits for it, and it can mean nothing else.
     id_, error = value.get("id"), value.get("error")
     if id_ is not None and not _is_id(id_):
-        return Malformed("an answer under an id that is none")
+        return Malformed("an answer under an invalid id")
     # Some peers write both keys, one of them null.
     if error is None:
         return _judge_result(id_, value)

@@ -149,7 +149,7 @@ def decode_answers(data: bytes) -> AnswersDocument:
     try:
         document = msgspec.json.decode(data, type=AnswersDocument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DocumentError(f"it is not what this version writes: {error}") from error
+        raise DocumentError(f"it has not the form of this version: {error}") from error
     for answer in document.answers:
         _check(answer)
     return document
@@ -160,4 +160,4 @@ def _check(answer: RememberedAnswer) -> None:
     given = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
     wanted = {"exact": {"targets"}, "folder": {"kind", "folder"}, "kind": {"kind"}, "program": {"program"}}
     if given != wanted[answer.scope]:
-        raise DocumentError(f"an answer of the scope {answer.scope!r} does not name what it is about")
+        raise DocumentError(f"an answer of the scope {answer.scope!r} names no subject")

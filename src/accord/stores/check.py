@@ -110,7 +110,7 @@ async def _order(store: Store) -> None:
     for event in events[250:]:
         ticket = store.queue("a", [event])
     await store.commit("a", ticket)
-    _expect(await store.read("a") == events, "the log differs from what was appended")
+    _expect(await store.read("a") == events, "the log differs from the appended events")
     length = len(events)
     for after, limit in (
         (0, 1),
@@ -125,7 +125,7 @@ async def _order(store: Store) -> None:
         expected = events[after:] if limit is None else events[after : after + limit]
         _expect(await store.read("a", after, limit) == expected, f"reading {limit} events after {after} went wrong")
     record = await store.get("a")
-    _expect(record is not None and record.events == length, "the record does not know the length of its log")
+    _expect(record is not None and record.events == length, "the record has another length than its log")
     paged: list[Event] = []
     while page := await store.read_page("a", len(paged)):
         _expect(len(page) <= PAGE_EVENTS, "a page has more events than it may")
@@ -340,7 +340,7 @@ async def _cancellation(store: Store) -> None:
         task.cancel()
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     _expect(all(isinstance(outcome, int) for outcome in outcomes[1::2]), "others failed with it")
-    _expect(await store.read("a") == _texts("a", 10), "what was queued was taken back")
+    _expect(await store.read("a") == _texts("a", 10), "queued events were withdrawn")
 
 
 async def _unwritable(store: Store) -> None:
@@ -386,7 +386,7 @@ async def _closing(store: Store) -> None:
 async def _owners(store: Store) -> None:
     """A session is owned until it was released as often as acquired, and a new one may be owned from the start."""
     await store.create(_record("a"))
-    _expect(await store.acquire("a"), "the first to acquire a session was not told so")
+    _expect(await store.acquire("a"), "the first acquire of a session did not return True")
     _expect(not await store.acquire("a"), "the second to acquire a session was taken for the first")
     await store.release("a")
     _expect(not await store.acquire("a"), "a session is free although it was acquired once more than released")
@@ -418,12 +418,12 @@ async def _unprompted(store: Store) -> None:
     async def listed() -> list[str]:
         return [record.id for record in (await store.list_sessions(unprompted=False)).records]
 
-    _expect(await listed() == ["open", "prompted"], "a session that nobody prompted or owns is listed")
+    _expect(await listed() == ["open", "prompted"], "a session without a prompt or an owner is listed")
     _expect(await store.prune_unprompted(2.0) == [], "a session was pruned that is not older")
-    _expect(await store.prune_unprompted(9.0) == ["left"], "what was pruned was prompted or owned")
+    _expect(await store.prune_unprompted(9.0) == ["left"], "a pruned session had a prompt or an owner")
     _expect(await store.exists("open"), "a session that is owned was pruned")
     await store.release("open")
-    _expect(await listed() == ["prompted"], "a session that nobody prompted is listed although nobody owns it")
+    _expect(await listed() == ["prompted"], "a session without a prompt is listed although it has no owner")
 
 
 async def _fill(store: Store) -> None:

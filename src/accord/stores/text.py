@@ -124,7 +124,7 @@ def _encode_slowly(event: Event) -> bytes:
 
 
 def _unwritable(event: Event) -> StoreError:
-    return StoreError(f"a {type(event).__name__} holds what cannot be written as JSON", reason="unwritable")
+    return StoreError(f"a {type(event).__name__} holds a value that cannot be written as JSON", reason="unwritable")
 
 
 def _parse(text: bytes) -> Any:

@@ -19,7 +19,7 @@ class UnexpectedQuestion(AccordError):
 
     def __init__(self, questions: Sequence[Question]) -> None:
         titles = ", ".join(repr(_title(question)) for question in questions)
-        super().__init__(f"the agent asked what no answer was prepared for: {titles}")
+        super().__init__(f"the agent asked questions without a prepared answer: {titles}")
         self.questions: Sequence[Question] = questions
         """The questions."""
 

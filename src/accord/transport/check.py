@@ -97,7 +97,7 @@ async def _huge(left: Transport, right: Transport) -> None:
     text = b'"' + b"x" * (_FLOOD_TEXTS * 16 * 1024) + b'"'
     sending = asyncio.create_task(left.send(text))
     await asyncio.wait((sending,), timeout=_STILL_SECONDS)
-    _expect(not sending.done(), f"{len(text)} bytes were taken for nobody")
+    _expect(not sending.done(), f"{len(text)} bytes were accepted without a receiver")
     _expect(await _Texts(right).next() == text, "it came out different")
     await sending
 
@@ -133,7 +133,7 @@ async def _pressure(left: Transport, right: Transport) -> None:
     """A sender is suspended while the other end does not receive, and goes on when it does."""
     flood = _Flood(left)
     await flood.stall()
-    _expect(not flood.task.done(), f"{_FLOOD_TEXTS * len(_FLOOD_TEXT)} bytes were taken for nobody")
+    _expect(not flood.task.done(), f"{_FLOOD_TEXTS * len(_FLOOD_TEXT)} bytes were accepted without a receiver")
     received = _Texts(right)
     for _ in range(_FLOOD_TEXTS):
         _expect(await received.next() == _FLOOD_TEXT, "a text was torn")

@@ -211,7 +211,7 @@ class Disk:
         for _ in range(_ATTEMPTS):
             with self._roots.locate(text, create_parents=create_parents) as place, suppress(_LinkAppeared):
                 if expected is not None and place.real != expected:
-                    raise PathChanged("the path leads elsewhere than what was allowed", path=text)
+                    raise PathChanged("the path leads elsewhere than the one that was allowed", path=text)
                 return use(place)
         raise PathOutsideRoots("the path turns into a link again and again", path=text)
 

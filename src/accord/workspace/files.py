@@ -124,7 +124,7 @@ class Workspace:
 
     async def _check(self, path: str | os.PathLike[str], expected: Path | None) -> None:
         if expected is not None and await self.real_path(path) != expected:
-            raise PathChanged("the path leads elsewhere than what was allowed", path=str(path))
+            raise PathChanged("the path leads elsewhere than the one that was allowed", path=str(path))
 
     async def _resolve(self, path: str | os.PathLike[str]) -> Path | None:
         """The path for a hook; None where its directory is missing, so that there can be no buffer."""

@@ -1,4 +1,4 @@
-"""How the tests start the servers of this folder."""
+"""The start commands of this folder's servers, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with one step of a reference peer: the vocabulary of the rows.
+"""The faults of one step of a reference peer: the functions that the rows are made of.
 
 A change is a function of the peer, of the step as the reference has it, and of the step's arguments. A step that is
 awaited may be changed by a plain function: what it gives is awaited where it can be.

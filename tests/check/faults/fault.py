@@ -1,4 +1,4 @@
-"""What a faulty peer is: a reference peer that is wrong in one way, and the rule it breaks."""
+"""Faulty peers: a reference peer with one fault, and the rule it breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a permission question shows: facts from everything that was said of the call, the agent's own words apart."""
+"""The lines of a permission question: facts from every report of the call, the agent's own words apart."""
 
 from __future__ import annotations
 

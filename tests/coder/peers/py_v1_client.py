@@ -1,4 +1,4 @@
-"""A client on the official Python SDK, v1: starts the agent that the arguments name, and says what it is told to."""
+"""A client on the official Python SDK, v1: starts the agent in its arguments, and sends the given prompts."""
 
 from __future__ import annotations
 

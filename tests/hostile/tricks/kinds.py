@@ -256,7 +256,7 @@ def _(hand: Hand) -> None:
     hand.change("c", status="completed", content=[diff(f"{hand.cwd}/a.txt")])
 
 
-@trick("five-nobody", "is denied because nobody can be asked", said=("nobody could be asked",), counts=(1, 0, 0))
+@trick("five-nobody", "is denied because nobody can be asked", said=("there was no user to ask",), counts=(1, 0, 0))
 def _(hand: Hand) -> None:
     hand.permission({"kind": "edit", "locations": place(hand, "a.txt")})
 

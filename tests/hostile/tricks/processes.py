@@ -1,4 +1,4 @@
-"""What an agent does with its process: none is left behind, and the exit code says what happened."""
+"""Tricks of an agent with its process: none is left behind, and the exit code is right."""
 
 from __future__ import annotations
 

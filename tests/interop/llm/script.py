@@ -1,4 +1,4 @@
-"""What the model does in one conversation: step after step, one for each tool result that it has been given."""
+"""The steps of a model in one conversation, one for each tool result that it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Python clients among the peers share: the odd texts, the agent's command line, the report."""
+"""The common part of the Python clients among the peers: the odd texts, the agent's command line, the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rich agents on the Python SDKs share: the story, and one session that is kept over restarts."""
+"""The common part of the rich agents on the Python SDKs: the story, and one session that survives restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an inventory knows of an edition: its definitions, their fields and values, and its methods.
+"""The facts of an inventory about an edition: its definitions, their fields and values, and its methods.
 
 Three readers give the same facts: `table` from our own text files, `schema` from an official schema file, and
 `test_types` compares them with the Python types. A type is written in words: `string`, `uint32[1..]`, `[ContentBlock]`

@@ -1,4 +1,4 @@
-"""Where the Python types of each table live, and what a type in words is in Python."""
+"""The Python types of each table, and the Python type for a type in words."""
 
 from __future__ import annotations
 

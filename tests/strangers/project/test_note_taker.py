@@ -1,4 +1,4 @@
-"""What the note taker does to a folder, without a word of the protocol."""
+"""The effect of the note taker on a folder, without a word of the protocol."""
 
 import asyncio
 import sys

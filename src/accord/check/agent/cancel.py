@@ -26,15 +26,15 @@ RULES = agent_rules(
     RuleRow("ACP-CANCEL-001", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session",
         says="A prompt that is cancelled succeeds with the stop reason cancelled"),
     RuleRow("ACP-CANCEL-002", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session", says=(
-        "Nothing more of a turn is told behind the answer to its cancelled prompt",
+        "No update of a turn is sent behind the answer to its cancelled prompt",
         "No update comes behind the answer to a cancelled prompt",
         "",
     )),
     RuleRow("ACP-CANCEL-201", "--C", "prompt-turn", gate="session",
         says="A cancelled turn ends with an idle that says cancelled"),
-    RuleRow("ACP-CANCEL-202", "--C", "prompt-turn", "No other state is told behind that idle", gate="session"),
+    RuleRow("ACP-CANCEL-202", "--C", "prompt-turn", "No other state is sent behind that idle", gate="session"),
     RuleRow("ACP-CANCEL-203", "--C", "prompt-turn", gate="session",
-        says="A cancellation is told neither as an error nor as another of the known stop reasons"),
+        says="A cancellation is reported neither as an error nor as another of the known stop reasons"),
     RuleRow("ACP-CANCEL-204", "--I", "prompt-turn", "How soon work stops after a cancellation", gate="session"),
     RuleRow("ACP-CANCEL-205", "-CC", ("", "prompt-turn", "cancellation"), gate="session",
         says="Nothing answers a cancellation"),
@@ -252,7 +252,7 @@ def no_other_state_is_sent_behind_the_end(evidence: Evidence) -> None:
     for entry, update in cancelled.run.updates(cancelled.session, "state_update", since=since):
         # A state is a snapshot: repeating it changes nothing.
         if update.get("state") != "idle" or update.get("stopReason") not in {None, cancelled.reason}:
-            raise Violation("a state was told behind the end of a cancelled turn", cancelled.idle, entry)
+            raise Violation("a state was sent behind the end of a cancelled turn", cancelled.idle, entry)
 
 
 @judge("ACP-CANCEL-203", steps=("cancel",))
@@ -260,7 +260,7 @@ def a_cancellation_is_no_error_and_no_other_known_reason(evidence: Evidence) -> 
     cancelled = stopped_turn(evidence, "cancel")
     for entry, message in cancelled.run.answers(cancelled.prompt.entry.message["id"]):
         if "error" in message:
-            raise Violation("a cancellation was told as an error", cancelled.by, entry)
+            raise Violation("a cancellation was reported as an error", cancelled.by, entry)
     if cancelled.reason in STOP_REASONS - {"cancelled"}:
         raise Violation(f"a cancelled turn ended with {cancelled.reason!r}", cancelled.by, cancelled.idle)
 

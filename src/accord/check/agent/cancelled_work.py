@@ -197,7 +197,7 @@ def a_later_prompt_is_not_touched(evidence: Evidence) -> None:
     run.result(run["after"])
     echo = user_message_entry(run, run["after"])
     if echo is None:
-        raise Inconclusive("the prompt was not told as a message")
+        raise Inconclusive("the prompt was not sent as a message")
     states = run.updates(run["session"], "state_update", since=echo.place)
     idles = [(entry, update) for entry, update in states if update.get("state") == "idle"]
     skip_unless(idles, "the session never was idle again")
@@ -295,7 +295,7 @@ def _stopped_work(evidence: Evidence, field: str, what: str) -> None:
         has_ended = update.get("status") in FINAL or update.get("exitStatus") is not None
         if update.get(field) == run[f"{field} id"] and has_ended:
             return
-    raise Violation("it was accepted, and the end was never told", asked, run.answer_entry(run[field]))
+    raise Violation("it was accepted, and the end was never reported", asked, run.answer_entry(run[field]))
 
 
 judge_rows(

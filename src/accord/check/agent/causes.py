@@ -82,7 +82,7 @@ CAUSES: tuple[Cause, ...] = (
         "ACP-RESUME-204 ACP-RESUME-205"),
     _falls("v2", "ACP-INIT-204", "A capability is no object, which the schema does not allow either",
         "ACP-SCHEMA-001"),
-    _falls("v2", "ACP-INIT-203", "Who the agent is is missing, which the schema demands too",
+    _falls("v2", "ACP-INIT-203", "The agent gives no name and version, which the schema demands too",
         "ACP-SCHEMA-001"),
     _falls("v2", "ACP-AUTH-207", "A terminal login is malformed, which the schema does not allow either",
         "ACP-SCHEMA-001"),
@@ -100,7 +100,7 @@ CAUSES: tuple[Cause, ...] = (
         "ACP-PROMPT-205"),
     _falls("v2", "ACP-CANCEL-203", "A cancelled turn ends as if it had not been cancelled",
         "ACP-CANCEL-201"),
-    _falls("v2", "ACP-CANCEL-207", "A cancelled turn ends with a word that nobody knows",
+    _falls("v2", "ACP-CANCEL-207", "A cancelled turn ends with an unknown stop reason",
         "ACP-CANCEL-201"),
     _falls("v2", "ACP-CANCEL-205", "A cancellation is a notification, and it is answered",
         "ACP-JSONRPC-003"),
@@ -127,7 +127,7 @@ CAUSES: tuple[Cause, ...] = (
         "ACCORD-CANCEL-208 ACCORD-CANCEL-209 ACCORD-CANCEL-210 ACCORD-CANCEL-211 ACCORD-EXIT-201 "
         "ACCORD-EXIT-202 ACCORD-PERM-201 ACCORD-RESUME-201 ACCORD-RESUME-202 ACCORD-RESUME-203 "
         "ACCORD-RESUME-204 ACCORD-RESUME-205 ACCORD-RESUME-206 ACCORD-RESUME-207 ACCORD-RESUME-208"),
-    _falls("v2", "ACP-PATCH-203", "All messages have one id, whoever wrote them and when",
+    _falls("v2", "ACP-PATCH-203", "All messages have the same id, of every speaker and turn",
         "ACCORD-MESSAGE-201"),
 )
 # fmt: on

@@ -38,8 +38,8 @@ RULES = agent_rules(
         says="A client that offers no forms is not asked to fill one in"),
     RuleRow("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
         "",
-        "A client is asked and told nothing but what June names, or what starts with an underscore",
-        "A client is asked and told nothing but what v2 names, or what starts with an underscore",
+        "A client gets only requests and notifications that June defines, or that start with an underscore",
+        "A client gets only requests and notifications that v2 defines, or that start with an underscore",
     )),
     RuleRow("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
     RuleRow("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),

@@ -16,7 +16,7 @@ from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_ru
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CLOSE-201", "--C", "#CloseSessionRequest", gate="session",
-        says="Nothing is told of a session after it was closed"),
+        says="No update of a session is sent after it was closed"),
     RuleRow("ACCORD-CLOSE-202", "--C", "#CloseSessionRequest", gate="session",
         says="A prompt that was held when its session was closed gets -32800"),
     RuleRow("ACCORD-CLOSE-203", "--C", "error", "A prompt for a closed session is refused with -32002", gate="session"),
@@ -181,7 +181,7 @@ def nothing_is_sent_of_a_closed_session(evidence: Evidence) -> None:
     closed = run.answer_entry(run["close"])
     run.result(run["close"])
     for entry, _ in run.updates(run["session"], since=closed.place):
-        raise Violation("something was told after the answer to session/close", closed, entry)
+        raise Violation("an update was sent after the answer to session/close", closed, entry)
 
 
 @judge("ACCORD-CLOSE-202", steps=("v2_closes",))

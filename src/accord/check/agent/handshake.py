@@ -49,14 +49,14 @@ RULES = agent_rules(
         "The handshake succeeds",
         "The handshake succeeds",
     )),
-    RuleRow("ACP-INIT-002", "M--", "initialization", "Who asks for version 1 gets it"),
+    RuleRow("ACP-INIT-002", "M--", "initialization", "A client that asks for version 1 gets it"),
     RuleRow("ACP-INIT-003", "MMM", "initialization", says=(
-        "Who asks for version 65535 is told a version that exists, not below the one told to v1",
-        "Who asks for version 65535 is told a version that exists, not below the one told to v2",
-        "Who asks for version 65535 is told a version that exists, not below the one told to v2",
+        "A client that asks for version 65535 gets an existing version, not below the one for v1",
+        "A client that asks for version 65535 gets an existing version, not below the one for v2",
+        "A client that asks for version 65535 gets an existing version, not below the one for v2",
     )),
     RuleRow("ACP-INIT-004", "AA-", ("#Implementation", "initialization", ""),
-        says="The agent tells its name and its version"),
+        says="The agent sends its name and its version"),
     RuleRow("ACP-INIT-201", "-MM", "initialization", says=(
         "",
         "The version in the handshake is a whole number: 2, or the agent's own latest",
@@ -64,13 +64,13 @@ RULES = agent_rules(
     )),
     RuleRow("ACP-INIT-202", "-MM", "initialization", says=(
         "",
-        "Who asks for version 1 is told a version, and not refused",
-        "Who asks for version 1 gets it, gets 2, or is told that there is none so low",
+        "A client that asks for version 1 gets a version, and is not refused",
+        "A client that asks for version 1 gets it, gets 2, or gets the error that there is none so low",
     )),
-    RuleRow("ACP-INIT-203", "--M", "#Implementation", "The agent tells a name and a version that are not empty"),
+    RuleRow("ACP-INIT-203", "--M", "#Implementation", "The agent sends a name and a version that are not empty"),
     RuleRow("ACP-INIT-204", "-MM", "initialization", "Capabilities are objects, null or absent, and never booleans"),
     RuleRow("ACCORD-JUNE-INIT-001", "-M-", "#InitializeResponse",
-        says="Both sides say what they can do in `capabilities`, and who they are in `clientInfo` and `agentInfo`"),
+        says="Both sides send their capabilities in `capabilities`, and their names in `clientInfo` and `agentInfo`"),
 )
 # fmt: on
 
@@ -272,13 +272,13 @@ def a_version_from_the_far_future_is_not_echoed_in_v2(evidence: Evidence) -> Non
     asked, result = handshake(evidence)
     (probe,) = our_requests_in(evidence.begun("oversized_version"), "initialize")
     if probe.result is None:
-        raise probe.violation("who asks for version 65535 gets no version")
+        raise probe.violation("a client that asks for version 65535 gets no version")
     version, plain = _version(probe.result), _version(result)
     if version is None or version == FAR_FUTURE:
-        raise probe.violation(f"who asks for version 65535 is told {probe.result.get('protocolVersion')!r}")
+        raise probe.violation(f"a client that asks for version 65535 gets {probe.result.get('protocolVersion')!r}")
     if plain is not None and version < plain:
         raise Violation(
-            f"who asks for version 65535 is told {version}, and who asks for 2 is told {plain}",
+            f"a client that asks for version 65535 gets {version}, and one that asks for 2 gets {plain}",
             asked.answer_entry,
             probe.answer_entry,
         )
@@ -292,7 +292,7 @@ def version_one_is_answered_with_a_version(evidence: Evidence) -> str:
         return "there is no version so low"
     version = None if probe.result is None else _version(probe.result)
     if version not in {1, 2}:
-        raise probe.violation("who asks for version 1 is told neither 1 nor 2")
+        raise probe.violation("a client that asks for version 1 gets neither 1 nor 2")
     return f"version {version}"
 
 

@@ -40,7 +40,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-LIST-202", "--I", "session-setup", gate="session",
         says="What comes of asking for a page that never was"),
     RuleRow("ACCORD-LIST-203", "--A", "#SessionInfo", gate="session",
-        says="The time of the last activity is told as RFC 3339 has it"),
+        says="The time of the last activity is in RFC 3339"),
     RuleRow("ACP-LIST-001", "CC-", "session-list", "Sessions can be listed", gate="list"),
     RuleRow("ACP-LIST-002", "CC-", "session-list", "A folder without sessions has an empty list", gate="list"),
     RuleRow("ACP-LIST-201", "--C", "session-list", "Sessions can be listed", gate="session"),
@@ -253,7 +253,7 @@ def times_are_times(evidence: Evidence) -> None:
         listed = sessions if isinstance(sessions, list) else []
         found += [(entry, each.get("updatedAt")) for each in listed if isinstance(each, dict)]
     times = [(entry, time) for entry, time in found if time is not None]
-    skip_unless(times, "no time of an activity was told")
+    skip_unless(times, "no time of an activity was sent")
     for entry, time in times:
         if not isinstance(time, str) or not _TIME.fullmatch(time):
             raise Violation(f"{time!r} is no time", entry)

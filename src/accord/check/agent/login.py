@@ -33,7 +33,7 @@ RULES = agent_rules(
         says="A login at a terminal has a list of args and a map of environment variables"),
     RuleRow("ACCORD-AUTH-003", "CC-", "authentication", "After a logout a session needs a login again", gate="logout"),
     RuleRow("ACCORD-AUTH-201", "--C", "#LoginAuthRequest", gate="initialize.authMethods",
-        says="Who offers logins serves `auth/login`: an unknown method is refused, the request is not unknown"),
+        says="An agent with logins serves `auth/login`: an unknown method is refused, the request is not unknown"),
     RuleRow("ACP-AUTH-001", "AA-", ("authentication", "initialization", ""), "No two ways to log in have the same id"),
     RuleRow("ACP-AUTH-002", "M--", "authentication", "A client that cannot log in by a terminal is not offered that"),
     RuleRow("ACP-AUTH-003", "CC-", ("authentication", "initialization", ""), gate="initialize.authMethods",
@@ -258,7 +258,7 @@ def _wrong_environment(env: Any) -> str:
 @judge("ACP-AUTH-203", steps=("logging_in",), editions=V2, name="logging_out_succeeds")
 @judge("ACP-AUTH-004", steps=("logging_in",), editions=JUNE, name="logging_out_succeeds")
 def logging_out_succeeds_in_v2(evidence: Evidence) -> None:
-    skip_unless(evidence.options.allow_logout, "nobody said that it may be tried: give --allow-logout")
+    skip_unless(evidence.options.allow_logout, "it is not allowed without --allow-logout")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["logout"]).get("result"), dict):
         raise run.violation("logging out did not succeed", run["logout"])
@@ -266,7 +266,7 @@ def logging_out_succeeds_in_v2(evidence: Evidence) -> None:
 
 @judge("ACP-AUTH-204", steps=("logging_in",))
 def logging_in_succeeds(evidence: Evidence) -> None:
-    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
+    skip_unless(evidence.options.auth_method, "it needs --auth-method")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["login"]).get("result"), dict):
         raise run.violation("logging in did not succeed", run["login"])
@@ -275,7 +275,7 @@ def logging_in_succeeds(evidence: Evidence) -> None:
 @judge("ACP-AUTH-204", steps=("logging_in",), editions=V2, name="a_login_lets_sessions_be_made")
 @judge("ACP-AUTH-003", steps=("logging_in",), editions=JUNE, name="a_login_lets_sessions_be_made")
 def a_login_lets_sessions_be_made_in_v2(evidence: Evidence) -> None:
-    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
+    skip_unless(evidence.options.auth_method, "it needs --auth-method")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["login"]).get("result"), dict):
         raise Inconclusive("logging in did not succeed")

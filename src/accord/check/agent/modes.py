@@ -23,12 +23,12 @@ from accord.check.rule import V1, RuleRow, agent_rules
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CONFIG-001", "A--", "session-config-options",
-        says="Modes are told both as modes and as an option of the category mode"),
+        says="Modes are sent both as modes and as an option of the category mode"),
     RuleRow("ACCORD-CONFIG-002", "A--", "session-config-options", "The mode and its option have the same value"),
     RuleRow("ACCORD-CONFIG-003", "A--", "session-config-options", gate="new.modes",
-        says="Setting the mode is told as a change of its option"),
+        says="Setting the mode is reported as a change of its option"),
     RuleRow("ACCORD-CONFIG-004", "A--", "session-config-options", gate="new.modes",
-        says="Setting the option of the mode is told as a change of the mode"),
+        says="Setting the option of the mode is reported as a change of the mode"),
     RuleRow("ACCORD-MODES-001", "A--", "session-modes", "A mode that is not there is refused", gate="new.modes"),
     RuleRow("ACCORD-MODES-002", "C--", "session-modes", "The mode can be set while a turn runs", gate="new.modes"),
     RuleRow("ACCORD-MODES-003", "A--", "session-modes", "Modes have an id each", gate="new.modes"),
@@ -121,7 +121,7 @@ def mode_and_option_have_the_same_value(evidence: Evidence) -> None:
         is_sound = modes.get("currentModeId") in ids and option.get("currentValue") in values
         if is_sound and modes["currentModeId"] != option["currentValue"]:
             raise Violation(f"the mode is {modes['currentModeId']!r}, its option {option['currentValue']!r}", entry)
-    skip_unless(found, "its modes are told in one way only")
+    skip_unless(found, "its modes are sent in one way only")
 
 
 @judge("ACCORD-CONFIG-003", steps=("set_modes",))
@@ -131,7 +131,7 @@ def the_option_follows_the_mode(evidence: Evidence) -> None:
     for _, update in updates:
         if (_mode_option(update) or {}).get("currentValue") == run["mode"]:
             return
-    raise run.violation("no config_option_update told the new mode", run["set_mode"])
+    raise run.violation("no config_option_update reported the new mode", run["set_mode"])
 
 
 @judge("ACCORD-CONFIG-004", steps=("set_modes",))
@@ -141,7 +141,7 @@ def the_mode_follows_the_option(evidence: Evidence) -> None:
     since, before = run["since_option"], run.end
     updates = run.updates(run["session"], "current_mode_update", since=since, before=before)
     if not any(run["back"] in update.values() for _, update in updates):
-        raise run.violation("no current_mode_update told the new mode", run["set_option"])
+        raise run.violation("no current_mode_update reported the new mode", run["set_option"])
 
 
 def _switched(evidence: Evidence) -> StepResult:

@@ -48,7 +48,7 @@ RULES = agent_rules(
     RuleRow("ACP-CONFIG-202", "--C", "session-config-options", gate="new.configOptions",
         says="Setting an option is answered with every option that there was"),
     RuleRow("ACP-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
-        says="Resuming tells the options in the same shape"),
+        says="Resuming sends the options in the same shape"),
     RuleRow("ACP-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
         says="The value of a select is one of its choices"),
     RuleRow("ACP-CONFIG-206", "-CC", "session-config-options", gate="new.configOptions",
@@ -216,7 +216,7 @@ def a_client_that_did_not_ask_for_toggles_gets_none(evidence: Evidence) -> None:
             continue
         for entry, option in _options(record):
             if option.get("type") == "boolean":
-                raise Violation(f"the toggle {option.get('id')!r} is told to a client that did not ask for any", entry)
+                raise Violation(f"the toggle {option.get('id')!r} is sent to a client without toggles", entry)
 
 
 def _wants_toggles(offered: dict[str, Any]) -> bool:
@@ -350,7 +350,7 @@ def resuming_tells_options_in_the_same_shape(evidence: Evidence) -> None:
         raise Inconclusive("the session was not resumed")
     options = _in(run.result(run["resume"]))
     if options is None:
-        raise Inconclusive("resuming told no options")
+        raise Inconclusive("resuming sent no options")
     _check(options, run.answer_entry(run["resume"]))
 
 

@@ -23,7 +23,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-PROMPT-203", "--C", "extensibility", gate="session",
         says="A known block with a bad payload is refused with -32602"),
     RuleRow("ACCORD-PROMPT-204", "--C", "prompt-turn", gate="session",
-        says="A prompt that was refused is never told as a message of the user"),
+        says="A prompt that was refused never appears as a message of the user"),
     RuleRow("ACCORD-PROMPT-208", "--I", "#PromptRequest", "What comes of an empty prompt", gate="session"),
     RuleRow("ACCORD-PROMPT-209", "--A", "#TextContent", gate="session",
         says="An optional field of a block that does not fit counts as absent"),
@@ -129,7 +129,7 @@ def a_refused_prompt_has_no_message(evidence: Evidence) -> None:
     inserted = [accepted_message_id(answer) for answer in answers]
     for entry, update in run.updates(run["session"], *ECHOES, since=run["since"]):
         if update.get("messageId") not in inserted:
-            raise Violation("a message of the user was told, and every prompt was refused", entry)
+            raise Violation("a message of the user was sent, although every prompt was refused", entry)
 
 
 @judge("ACCORD-PROMPT-208", steps=("v2_refused_prompts",))

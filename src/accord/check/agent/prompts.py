@@ -28,7 +28,7 @@ from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ORDER-001", "AA-", "prompt-turn", gate="session",
-        says="What belongs to a turn is told before its prompt is answered"),
+        says="The updates of a turn are sent before its prompt is answered"),
     RuleRow("ACCORD-PROMPT-205", "--C", "prompt-turn", gate="session",
         says="A prompt is answered without waiting for the end of the work"),
     RuleRow("ACCORD-PROMPT-206", "--C", "prompt-turn", gate="session",
@@ -49,11 +49,11 @@ RULES = agent_rules(
     RuleRow("ACP-PROMPT-205", "--C", "prompt-turn", gate="session",
         says="The updates of a turn fit the schema and name the session that was prompted"),
     RuleRow("ACCORD-STATE-201", "--C", "prompt-turn", gate="session",
-        says="Background work is told with every state of a session, or with none"),
+        says="Background work is part of every state of a session, or of none"),
     RuleRow("ACCORD-STATE-202", "--C", "#BackgroundWork", gate="session",
         says="Background work is announced before it is listed"),
     RuleRow("ACCORD-STATE-203", "--C", "#BackgroundWork", gate="session",
-        says="The end of background work is told before it leaves the list"),
+        says="The end of background work is reported before it leaves the list"),
     RuleRow("ACCORD-STATE-204", "--A", "#ErrorStopReason", "Work that failed says why", gate="session"),
     RuleRow("ACCORD-STATE-205", "--A", "#IdleStateUpdate", "An idle that ends work says why it ended", gate="session"),
     RuleRow("ACCORD-STATE-206", "--C", "#BackgroundWork", gate="session",
@@ -145,7 +145,7 @@ def what_belongs_to_a_turn_comes_before_its_answer(evidence: Evidence) -> None:
         since = turn.answered.place if turn.answered else 0
         for entry in turn.record.entries[since : turn.end]:
             if not entry.sent and is_update(entry.message, turn.session, *_OF_A_TURN):
-                raise Violation("it was told after the answer to its prompt", turn.answered, entry)
+                raise Violation("it was sent after the answer to its prompt", turn.answered, entry)
 
 
 @judge("ACP-PROMPT-001", steps=("turns",), editions=V1)
@@ -313,8 +313,8 @@ def background_work_is_always_reported(evidence: Evidence) -> None:
         silent = [each for each in states if each.update.get("background") is None]
         reporting += len(telling)
         if telling and silent:
-            raise Violation("one state tells of background work, the other does not", telling[0].entry, silent[0].entry)
-    skip_unless(reporting, "no background work is told")
+            raise Violation("one state has background work, the other has not", telling[0].entry, silent[0].entry)
+    skip_unless(reporting, "no background work is reported")
 
 
 def _items(update: dict[str, Any]) -> set[str]:
@@ -341,7 +341,7 @@ def background_work_is_announced(evidence: Evidence) -> None:
             items = _items(each.update)
             listed += len(items)
             if items - announced:
-                raise Violation(f"{min(items - announced)} was never told of", each.entry)
+                raise Violation(f"{min(items - announced)} was never reported", each.entry)
             announced |= _subjects(each.update)
     skip_unless(listed, "no background work is listed")
 
@@ -359,7 +359,7 @@ def the_end_of_background_work_is_reported(evidence: Evidence) -> None:
                 now = _items(each.update)
                 dropped += len(before - now)
                 if before - now - ended:
-                    raise Violation(f"the end of {min(before - now - ended)} was not told", each.entry)
+                    raise Violation(f"the end of {min(before - now - ended)} was not reported", each.entry)
                 before = now
     skip_unless(dropped, "no background work has ended")
 

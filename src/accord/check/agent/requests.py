@@ -27,13 +27,13 @@ from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ERROR-001", "AA-", "#Error", "Errors show nothing of the program's insides"),
-    RuleRow("ACCORD-ERROR-201", "--A", "#Error", "An error carries no stack trace to whoever reads it"),
+    RuleRow("ACCORD-ERROR-201", "--A", "#Error", "An error contains no stack trace"),
     RuleRow("ACP-ERROR-001", "AAA", "#Error", "The message of an error is one line, and not empty"),
     RuleRow("ACP-JSONRPC-001", "MMM", "#RequestId", "An answer carries the id of its request, with its type"),
     RuleRow("ACP-JSONRPC-002", "MMM", "#Error",
         says="An answer has a result or an error and never both, and an error has a code and a message"),
     RuleRow("ACP-JSONRPC-003", "MMM", "overview", "Nothing answers a notification"),
-    RuleRow("ACP-JSONRPC-004", "AAA", "#ErrorCode", "A method that nobody has is answered with -32601"),
+    RuleRow("ACP-JSONRPC-004", "AAA", "#ErrorCode", "An unknown method is answered with -32601"),
     RuleRow("ACP-JSONRPC-005", "AAA", ("overview", "transports", "transports"), says=(
         "A bad request leaves the connection working",
         "A bad request, or a bad array, leaves the connection working",
@@ -46,8 +46,8 @@ RULES = agent_rules(
         says="Taking back a request that was never made, or has its answer, is ignored"),
     RuleRow("ACCORD-WIRE-003", "MM-", "#ExtRequest", "A request without params is answered"),
     RuleRow("ACCORD-WIRE-004", "MM-", "#ExtRequest", "A request whose params are null is answered"),
-    RuleRow("ACCORD-WIRE-006", "A--", "extensibility", "A notification that nobody knows is survived"),
-    RuleRow("ACCORD-WIRE-007", "AA-", "overview", "An answer that nobody waits for is dropped"),
+    RuleRow("ACCORD-WIRE-006", "A--", "extensibility", "An unknown notification does not end the agent"),
+    RuleRow("ACCORD-WIRE-007", "AA-", "overview", "An answer without a pending request is dropped"),
     RuleRow("ACCORD-WIRE-204", "--M", "#ClientResponse", "A response to nothing is dropped without an answer"),
     RuleRow("ACCORD-WIRE-205", "--A", "transports", "A malformed response is dropped without an answer"),
     RuleRow("ACCORD-WIRE-210", "--M", "error",
@@ -238,7 +238,7 @@ def an_unknown_method_is_not_found(evidence: Evidence) -> None:
     run = evidence.step("strange_requests")
     code = run.error(run["unknown"]).get("code")
     if code != NO_METHOD:
-        raise run.violation(f"a method that nobody has is answered with {code}, not with {NO_METHOD}", run["unknown"])
+        raise run.violation(f"an unknown method is answered with {code}, not with {NO_METHOD}", run["unknown"])
 
 
 @judge("ACP-JSONRPC-005", steps=("strange_requests",))

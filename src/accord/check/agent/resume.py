@@ -26,9 +26,9 @@ from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_ru
 RULES = agent_rules(
     RuleRow("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
     RuleRow("ACCORD-RESUME-201", "--C", "session-setup", gate="session",
-        says="The state is told between the request to resume and its answer"),
+        says="The state is sent between the request to resume and its answer"),
     RuleRow("ACCORD-RESUME-202", "--C", "session-setup", gate="session",
-        says="With a replay, the state is told after the last of the history"),
+        says="With a replay, the state is sent after the last of the history"),
     RuleRow("ACCORD-RESUME-203", "--C", "#ReplayFrom", gate="session",
         says="A replay cursor of an unknown type is refused with -32602"),
     RuleRow("ACCORD-RESUME-204", "--C", "#ResumeSessionRequest", gate="session",
@@ -37,7 +37,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-RESUME-206", "--A", "session-setup", gate="session",
         says="The agent's messages are replayed with the text that they had"),
     RuleRow("ACCORD-RESUME-207", "--A", "session-setup", gate="session",
-        says="A replay tells terminals and compactions as they are, without their pieces"),
+        says="A replay sends terminals and compactions as a whole, without their chunks"),
     RuleRow("ACCORD-RESUME-208", "--I", "session-setup", gate="session",
         says="What comes of resuming a session in another directory"),
     RuleRow("ACP-RESUME-001", "CC-", "session-setup", gate="resume",
@@ -191,14 +191,14 @@ def the_state_is_sent_before_the_answer(evidence: Evidence) -> None:
     run = _resumed(evidence)
     for name in ("plain", "start"):
         if "result" in run.answer(run[name]) and not _between(run, name, "state_update"):
-            raise run.violation("no state was told before the answer", run[name])
+            raise run.violation("no state was sent before the answer", run[name])
 
 
 @judge("ACCORD-RESUME-202", steps=("v2_resumes",))
 def the_state_is_sent_after_the_history(evidence: Evidence) -> None:
     run = _resumed(evidence)
     states, history = _between(run, "start", "state_update"), _between(run, "start", *_HISTORY)
-    skip_unless(states, "no state was told")
+    skip_unless(states, "no state was sent")
     skip_unless(history, "nothing was replayed")
     if states[-1][0].place < history[-1][0].place:
         raise Violation("some of the history came after the state", states[-1][0], history[-1][0])
@@ -223,7 +223,7 @@ def notices_are_not_replayed(evidence: Evidence) -> None:
     skip_unless(live, "there was no notice in the turn")
     for entry, update in _between(run, "start", "notice"):
         if repr(update.get("title")) in live:
-            raise Violation("a notice of the turn was told again", live[repr(update.get("title"))], entry)
+            raise Violation("a notice of the turn was sent again", live[repr(update.get("title"))], entry)
 
 
 @judge("ACCORD-RESUME-206", steps=("v2_resumes",))
@@ -324,7 +324,7 @@ def a_replay_is_over_before_its_answer(evidence: Evidence) -> None:
         answered = run.answer_entry(run["replayed"])
         before = next_about(run, run["session"], answered.place)
         for entry, update in run.updates(run["session"], *REPLAYED, since=answered.place, before=before):
-            raise Violation(f"a {update['sessionUpdate']} was told behind the answer to a replay", answered, entry)
+            raise Violation(f"a {update['sessionUpdate']} was sent behind the answer to a replay", answered, entry)
 
 
 @judge("ACP-RESUME-203", steps=("resume", "resume_after_restart"))
@@ -337,7 +337,7 @@ def without_a_replay_requested_no_history_is_sent(evidence: Evidence) -> None:
         until = run.request_entry(run["replayed"])
         since, before = asked.place if asked else 0, until.place if until else None
         for entry, update in run.updates(run["session"], *HISTORY, since=since, before=before):
-            raise Violation(f"a {update['sessionUpdate']} was shown that nobody wished for", asked, entry)
+            raise Violation(f"a {update['sessionUpdate']} was sent although no replay was requested", asked, entry)
         judged += 1
     skip_unless(judged, "no session was resumed")
 

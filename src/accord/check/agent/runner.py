@@ -45,7 +45,7 @@ class Restored:
         if self.state == "not offered":
             return f"{self.key} was {self.old!r} before and is no longer offered"
         now = "could not be seen" if self.now is None else f"is {self.now!r}"
-        why = ", set by somebody else" if self.state == "changed by another" else ""
+        why = ", set by another program" if self.state == "changed by another" else ""
         return f"{self.key} {now}{why}; before the check it was {self.old!r}"
 
 

@@ -229,7 +229,7 @@ def requests_name_a_session_of_this_connection(evidence: Evidence) -> None:
         if id(record) not in known:
             known[id(record)] = _sessions(record)
         if str(params.get("sessionId")) not in known[id(record)]:
-            raise Violation(f"nobody opened the session {params.get('sessionId')!r}", entry)
+            raise Violation(f"it names a session that was never opened: {params.get('sessionId')!r}", entry)
     skip_unless(found, "it asked the client for nothing")
 
 

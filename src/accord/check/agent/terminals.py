@@ -161,7 +161,7 @@ def _check_use(entry: Entry, message: dict[str, Any], terminals: dict[str, tuple
     if message["method"] == "terminal/create":
         return
     if id_ not in terminals:
-        raise Violation(f"nobody gave it the terminal {id_!r}", entry)
+        raise Violation(f"no request created the terminal {id_!r}", entry)
     released = terminals[id_][1]
     if released is not None and entry.place > released.place:
         raise Violation(f"it uses the terminal {id_!r} after it was released", released, entry)
@@ -215,7 +215,7 @@ def shown_terminals_are_described(evidence: Evidence) -> None:
     }
     for entry, terminal in shown:
         if terminal not in described:
-            raise Violation(f"nothing was told of terminal {terminal!r}", entry)
+            raise Violation(f"there is no update of terminal {terminal!r}", entry)
 
 
 @judge("ACP-PATCH-206", steps=("turns", "meet_able"))
@@ -232,7 +232,7 @@ def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
         first = folders.setdefault((f"{each.record.name} {key[0]}", key[1]), each)
         if first.update["cwd"] != cwd:
             raise Violation(f"the folder of a terminal changed to {cwd!r}", first.entry, each.entry)
-    skip_unless(folders, "no terminal told its folder")
+    skip_unless(folders, "no terminal has a folder")
 
 
 @judge("ACP-PATCH-207", steps=("turns", "meet_able"))

@@ -39,14 +39,14 @@ RULES = agent_rules(
     RuleRow("ACCORD-DIFF-001", "MC-", "overview", gate="session",
         says="Diffs are of files that are named by absolute paths"),
     RuleRow("ACCORD-JUNE-TOOL-001", "-A-", "tool-calls", gate="session",
-        says="The first that is told of a tool call has its title"),
+        says="The first update of a tool call has its title"),
     RuleRow("ACCORD-ORDER-002", "AA-", "tool-calls", gate="session",
-        says="A tool call is announced before anything else is told of it"),
+        says="A tool call is announced before any other update of it"),
     RuleRow("ACCORD-ORDER-003", "A--", "tool-calls", "A tool call is announced once, and has an id of its own"),
     RuleRow("ACP-PATCH-204", "-CC", "tool-calls", gate="session",
         says="Everything about a tool call names it, and a chunk of its content has content"),
     RuleRow("ACP-PATCH-208", "--A", "tool-calls", gate="session",
-        says="A tool call is first told with a title, and its name never changes"),
+        says="The first update of a tool call has a title, and its name never changes"),
     RuleRow("ACCORD-PATH-001", "MC-", "overview", "The locations of tool calls are absolute paths", gate="session"),
     RuleRow("ACCORD-PATH-002", "A--", "overview", "Lines are counted from 1"),
     RuleRow("ACCORD-TOOL-001", "AA-", "tool-calls", "The status of a tool call only goes forward", gate="session"),
@@ -105,7 +105,7 @@ def a_tool_call_is_announced_first(evidence: Evidence) -> None:
         if update["sessionUpdate"] != then:
             known.add(key)
         elif key not in known:
-            raise Violation(f"{then} is about a tool call that was not told before", entry)
+            raise Violation(f"{then} is about a tool call that was not announced before", entry)
     skip_unless(updates, "no tool was used")
 
 
@@ -241,7 +241,7 @@ def a_tool_call_has_its_title_from_the_start(evidence: Evidence) -> None:
     for record, entry, session, update in updates_of(evidence, "tool_call_update"):
         key = key_of(record.name, session, update.get("toolCallId"))
         if key not in known and not update.get("title"):
-            raise Violation("the first that is told of a tool call has no title", entry)
+            raise Violation("the first update of a tool call has no title", entry)
         known.add(key)
     skip_unless(known, "no tool was used")
 
@@ -275,7 +275,7 @@ def paths_are_absolute(evidence: Evidence) -> None:
     owners = [(entry, each) for entry, call in tool_call_updates(evidence) for each in dicts(call, "locations")]
     owners += [(entry, each) for entry, content in tool_contents(evidence) for each in dicts(content, "changes")]
     paths = [(entry, owner[name]) for entry, owner in owners for name in ("path", "oldPath") if name in owner]
-    skip_unless(paths, "no path was told")
+    skip_unless(paths, "no path was sent")
     for entry, path in paths:
         if not is_absolute(path):
             raise Violation(f"{path!r} is no absolute path", entry)
@@ -435,7 +435,7 @@ def a_tool_call_begins_with_a_title_and_keeps_its_name(evidence: Evidence) -> No
     known = set()
     for where, id_, entry, said in tool_call_facts(evidence):
         if (where, id_) not in known and not is_whole(said.get("title")):
-            raise Violation("a tool call was first told without a title", entry)
+            raise Violation("the first update of a tool call has no title", entry)
         known.add((where, id_))
         name = said.get("name")
         if name is None:

@@ -169,5 +169,5 @@ def until_asked(run: StepResult, place: int) -> int | None:
 def updates_in_turns(evidence: Evidence, *kinds: str) -> list[RecordedUpdate]:
     prompts_of(evidence, "turns")
     found = list(updates_of(evidence, *kinds))
-    skip_unless(found, "the agent told nothing of that kind")
+    skip_unless(found, "the agent sent nothing of that kind")
     return found

@@ -40,7 +40,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-COMMANDS-001", "AA-", "slash-commands", gate="session",
         says="The names of commands can be typed behind a slash, and each is there once"),
     RuleRow("ACCORD-COMPACT-001", "M--", "#ClientSessionCapabilities",
-        says="A client that does not know compactions is told none"),
+        says="A client that does not know compactions gets none"),
     RuleRow("ACCORD-COMPACT-201", "--C", "#CompactionUpdate", gate="session",
         says="Pieces of a summary come only while the compaction goes on"),
     RuleRow("ACCORD-COMPACT-202", "--A", "#CompactionUpdate", "A completed compaction has a summary", gate="session"),
@@ -56,14 +56,14 @@ RULES = agent_rules(
     RuleRow("ACCORD-MESSAGE-201", "--A", "#MessageId", gate="session",
         says="A message of a later turn has an id of its own"),
     RuleRow("ACCORD-NOTICE-001", "M--", "#ClientSessionCapabilities",
-        says="A client that does not know notices is told none"),
+        says="A client that does not know notices gets none"),
     RuleRow("ACP-PATCH-201", "-CC", "#ContentChunk", "Every message and every chunk of one has an id", gate="session"),
     RuleRow("ACP-PATCH-203", "--C", "#PromptResponse", "Two prompts have two ids", gate="session"),
     RuleRow("ACP-PATCH-205", "--C", "agent-plan", "A plan has an id", gate="session"),
     RuleRow("ACCORD-PLAN-001", "II-", "agent-plan", gate="session",
         says="Whether each update of a plan has the entries of the one before"),
     RuleRow("ACCORD-UPDATE-201", "--C", "prompt-turn", gate="session",
-        says="What is told belongs to a session that the client knows"),
+        says="Every update belongs to a session that the client knows"),
     RuleRow("ACCORD-USAGE-001", "AA-", "#UsageUpdate", "The cost of a session never falls", gate="session"),
     RuleRow("ACCORD-USAGE-002", "AA-", "#Cost", gate="session",
         says="The currency of a cost is a code of three capital letters"),
@@ -152,7 +152,7 @@ def the_cost_of_a_session_never_falls(evidence: Evidence) -> None:
             if key in last and amount < last[key][0]:
                 raise Violation(f"the cost fell from {last[key][0]} to {amount}", last[key][1], entry)
             last[key] = (amount, entry)
-    skip_unless(last, "it told no cost")
+    skip_unless(last, "it reported no cost")
 
 
 @judge("ACCORD-USAGE-002", steps=("two_turns", "allowed_work"))
@@ -164,7 +164,7 @@ def a_cost_has_a_currency(evidence: Evidence) -> None:
             found = True
             if not re.fullmatch(r"[A-Z]{3}", currency):
                 raise Violation(f"the currency is {currency!r}", entry)
-    skip_unless(found, "it told no cost")
+    skip_unless(found, "it reported no cost")
 
 
 @judge("ACCORD-MESSAGE-001", steps=("two_turns",))
@@ -257,7 +257,7 @@ def sessions_are_known(evidence: Evidence) -> None:
     known = {record.name: _known_sessions(record) for record in evidence.records}
     for each in updates_of(evidence):
         if isinstance(each.session, str) and each.session not in known[each.record.name]:
-            raise Violation(f"nobody knows a session {each.session!r}", each.entry)
+            raise Violation(f"the client knows no session {each.session!r}", each.entry)
 
 
 def _known_sessions(record: Record) -> set[str]:

@@ -133,7 +133,7 @@ class ClientConversation:
             Unseen: The session works somewhere else.
         """
         if self._folder is None:
-            if not os.path.isabs(self.cwd):  # noqa: PTH117 - it is a text of somebody else
+            if not os.path.isabs(self.cwd):  # noqa: PTH117 - a path of the client, as text
                 raise Inconclusive("it is not known where the session works")
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix=".accord-check-", dir=self.cwd))

@@ -19,7 +19,7 @@ RULES = client_rules(
     RuleRow("ACCORD-CLIENT-ANSWER-002", "MMM", "overview",
         says="An answer has a result, or an error with a code and a message, and not both"),
     RuleRow("ACCORD-CLIENT-ANSWER-003", "MMM", "overview",
-        says="Only requests are answered: no notification, no answer, no id of nobody"),
+        says="Only requests are answered: no notification, no answer, no unknown id"),
     RuleRow("ACCORD-CLIENT-BATCH-001", "-M-", "transports", "The requests of a batch are answered"),
     RuleRow("ACCORD-CLIENT-END-001", "III", "transports", "How the client ended is recorded"),
     RuleRow("ACCORD-CLIENT-ID-001", "MMM", "overview",

@@ -23,7 +23,7 @@ RULES = client_rules(
     RuleRow("ACCORD-CLIENT-TERM-003", "C--", "terminals", gate="terminal",
         says="Arguments, variables and directory are those that were asked for"),
     RuleRow("ACCORD-CLIENT-TERM-004", "C--", "terminals", gate="terminal",
-        says="Who waits is told the exit code, also when it has ended before"),
+        says="A request that waits gets the exit code, also when the command has ended before"),
     RuleRow("ACCORD-CLIENT-TERM-005", "C--", "terminals", gate="terminal",
         says="No more than the limit is kept of the output, and it is the end of it"),
     RuleRow("ACCORD-CLIENT-TERM-006", "C--", "terminals", "Output is cut between characters", gate="terminal"),
@@ -35,7 +35,7 @@ RULES = client_rules(
     RuleRow("ACCORD-CLIENT-TERM-010", "C--", "terminals", gate="terminal",
         says="A released terminal is unknown to every further call"),
     RuleRow("ACCORD-CLIENT-TERM-011", "A--", "terminals", gate="terminal",
-        says="Who waits for a terminal is answered when it is released"),
+        says="A request that waits for a terminal is answered when it is released"),
     RuleRow("ACCORD-CLIENT-TERM-012", "C--", "terminals", gate="terminal",
         says="The output of what has ended has its exit status"),
     RuleRow("ACCORD-CLIENT-TERM-013", "C--", "terminals", "Releasing a terminal ends its command", gate="terminal"),
@@ -244,7 +244,7 @@ def what_is_killed_can_still_be_asked(evidence: Evidence) -> None:
 @judge("ACCORD-CLIENT-TERM-009", steps=("killed",))
 def what_is_killed_has_a_signal_and_no_code(evidence: Evidence) -> None:
     run = evidence.step("killed")
-    skip_if("result" not in run.answer(run["wait"]), "how it ended was not told")
+    skip_if("result" not in run.answer(run["wait"]), "its exit was not sent")
     result = _result(run, "wait")
     if result.get("exitCode") is not None or not isinstance(result.get("signal"), str):
         raise _violation("it ended by a signal, with no exit code", run, "wait")

@@ -15,7 +15,7 @@ from accord.check.rule import EDITIONS, V1_V2, EditionName, RuleRow, client_rule
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-CANCEL-002", "M-M", "cancellation",
-        says="Taking back a request that nobody made changes nothing"),
+        says="Withdrawing an unknown request changes nothing"),
     RuleRow("ACCORD-CLIENT-CONFIG-001", "MMM", "session-config-options",
         says="An option of an unknown type takes nothing from the others"),
     RuleRow("ACCORD-CLIENT-ELICIT-004", "M-M", "elicitation", "The completion of an unknown elicitation is ignored"),

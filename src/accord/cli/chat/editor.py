@@ -67,9 +67,9 @@ def _read(file: Path) -> str:
             data = left.read(MAX_BYTES + 1)
         text = data.decode("utf-8")
     except OSError as error:
-        raise EditorFailed(f"what the editor left cannot be read: {error.strerror}") from error
+        raise EditorFailed(f"the edited text cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise EditorFailed("what the editor left is no UTF-8") from error
+        raise EditorFailed("the edited text is no UTF-8") from error
     if len(data) > MAX_BYTES:
         raise EditorFailed("the text is too long for a prompt")
     return text.rstrip("\n")

@@ -333,7 +333,7 @@ def _shortcoming(ending: Ending) -> CommandFailure | None:
     consent = ending.consent
     if consent.denied_unasked:
         return _denied(
-            "the agent was denied something, because nobody could be asked",
+            "a request of the agent was denied, because there was no user to ask",
             "Allow it with --allow or --rules, or run it at a terminal",
         )
     if consent.refused_requests:

@@ -91,7 +91,7 @@ class SharedSession:
 
     def attach(self, watcher: Watcher) -> None:
         """Send the records so far, and from then on each new one."""
-        from accord.cli.run.records import EventsOutput  # noqa: PLC0415 - only where somebody watches
+        from accord.cli.run.records import EventsOutput  # noqa: PLC0415 - only where there is a watcher
 
         if self._records is None:
             self._records = EventsOutput(self._publish)
@@ -234,7 +234,7 @@ class OwnerSocket:
             self._writers.discard(writer)
 
     async def _answer(self, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        import json  # noqa: PLC0415 - only where somebody asks
+        import json  # noqa: PLC0415 - only for a request
 
         request = json.loads(line)
         wanted = request.get("session") if isinstance(request, dict) else None

@@ -52,7 +52,7 @@ _REASONS = {
     "remembered": own("as you answered before"),
     "question": own("as you allowed in this turn"),
     "default": own("inside the session's directories"),
-    "nobody": own("nobody can be asked, and no rule allows it"),
+    "nobody": own("there is no user to ask, and no rule allows it"),
 }
 _NOUNS = {"edit": own("edit"), "delete": own("deletion"), "read": own("reading"), "move": own("move")}
 

@@ -30,7 +30,12 @@ WAIT_SECONDS = scaled(30.0)
 
 def _parser() -> Parser:
     parser = Parser("cancel", USAGE, "Stop a turn that runs in another process.", EXAMPLES)
-    parser.add_argument("arguments", nargs="*", metavar="AGENT SESSION", help="whose; this directory's if none")
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="AGENT SESSION",
+        help="the agent or the session; those of this directory if none",
+    )
     parser.add_argument("--all", action="store_true", help="every turn of every directory")
     parser.add_argument("--timeout", type=seconds_of, metavar="S", help="how long to wait for the end, in seconds")
     return parser

@@ -58,8 +58,8 @@ def _parser() -> Parser:
     _add_how(parser)
     reports = parser.add_argument_group("reports")
     reports.add_argument("--json", metavar="FILE", help="the whole report, with the keys of the public kit")
-    reports.add_argument("--junit", metavar="FILE", help="for CI")
-    reports.add_argument("--md", metavar="FILE", help="for a page")
+    reports.add_argument("--junit", metavar="FILE", help="a JUnit report, for CI")
+    reports.add_argument("--md", metavar="FILE", help="a Markdown report")
     reports.add_argument("-v", "--verbose", action="store_true", help="a line for every rule")
     return parser
 
@@ -71,7 +71,7 @@ def _add_how(parser: Parser) -> None:
         "--dir",
         metavar="PATH",
         default="",
-        help="where it works; unless given an agent has a new folder, a client is started here",
+        help="its working directory; by default a new folder for an agent, the current directory for a client",
     )
     how.add_argument("--auth-method", metavar="ID", default="", help="log in by this method first")
     how.add_argument("--allow-logout", action="store_true", help="judge the logout too; you may have to log in again")
@@ -91,12 +91,18 @@ def _add_how(parser: Parser) -> None:
         default=Options.cancel_prompt,
         help="a prompt that keeps it busy until it is cancelled",
     )
-    how.add_argument("--timeout", type=seconds_of, metavar="S", default=Options.timeout_seconds, help="for an answer")
-    how.add_argument("--turn-timeout", type=seconds_of, metavar="S", default=Options.turn_seconds, help="for a turn")
     how.add_argument(
-        "--start-timeout", type=seconds_of, metavar="S", default=Options.start_seconds, help="for its start"
+        "--timeout", type=seconds_of, metavar="S", default=Options.timeout_seconds, help="time limit for an answer"
     )
-    how.add_argument("--close-grace", type=seconds_of, metavar="S", default=Options.grace_seconds, help="for its end")
+    how.add_argument(
+        "--turn-timeout", type=seconds_of, metavar="S", default=Options.turn_seconds, help="time limit for a turn"
+    )
+    how.add_argument(
+        "--start-timeout", type=seconds_of, metavar="S", default=Options.start_seconds, help="time limit for its start"
+    )
+    how.add_argument(
+        "--close-grace", type=seconds_of, metavar="S", default=Options.grace_seconds, help="time limit for its end"
+    )
     how.add_argument("--jobs", type=int, metavar="N", default=Options.jobs, help="processes at once")
     how.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
 

@@ -99,7 +99,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--new-id", action="store_true", help="import: as a copy, beside one that is here already")
     parser.add_argument("--older-than", metavar="AGE", default="30d", help="prune: as 12h, 30d or 8w; 30d unless given")
-    parser.add_argument("--dry-run", action="store_true", help="prune: only tell what would be forgotten")
+    parser.add_argument("--dry-run", action="store_true", help="prune: only list what would be deleted")
     parser.add_argument("-w", "--write", metavar="FILE", help="export: where to; stdout unless given")
     add_prompt_options(parser)
     add_session_options(parser)

@@ -1,4 +1,4 @@
-"""Clients that are wrong in what they write, and those that cannot take what they are told."""
+"""Clients with faults in the lines that they write, and clients that cannot handle the lines that they get."""
 
 from __future__ import annotations
 

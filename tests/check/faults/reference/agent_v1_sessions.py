@@ -1,4 +1,4 @@
-"""What an agent by hand can do with sessions: load, resume, list, close, delete; and who may do it."""
+"""The sessions of a reference agent in v1: load, resume, list, close, delete, and the checks before them."""
 
 from __future__ import annotations
 

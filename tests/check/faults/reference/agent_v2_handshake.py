@@ -1,4 +1,4 @@
-"""What every v2 agent by hand does before there are sessions: ids, the handshake, who may go on, logging in."""
+"""The start of every reference agent in v2: ids, the handshake, the state checks, the login."""
 
 from __future__ import annotations
 

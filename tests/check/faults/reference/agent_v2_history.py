@@ -1,4 +1,4 @@
-"""What a v2 agent by hand keeps of a session: as much as a client must be told that asks for it from the start.
+"""The history that a reference agent keeps of a session in v2, for a replay from the start.
 
 It outlives the agent that made it: the next start finds it by the class of the agent.
 """

@@ -1,4 +1,4 @@
-"""What a v2 agent by hand says of itself when it has everything: logins, options, commands, pages."""
+"""The settings of a full reference agent in v2: logins, options, commands, pages."""
 
 from __future__ import annotations
 

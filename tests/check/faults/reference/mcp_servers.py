@@ -1,4 +1,4 @@
-"""How an agent by hand connects to the MCP servers of a session: far enough for them to notice, and no further."""
+"""The connection of a reference agent to the MCP servers of a session, just far enough for them to notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where agents by hand keep their sessions, so that a restart finds them: in memory for each kind, or in a folder."""
+"""The store of reference agents, so that a restart finds their sessions: in memory for each kind, or in a folder."""
 
 from __future__ import annotations
 
