@@ -338,7 +338,7 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (ForgetsUnknown, "the log differs"),
     (CountsFromZero, "position"),
     (ReadsOneEarly, "reading 2 events after 249"),
-    (CountsNothing, "length of its log"),
+    (CountsNothing, "another length than its log"),
     (KeepsTheCallersEvents, "changed after it was queued"),
     (KeepsAtCommit, "without a commit"),
     (MixesCase, "independent of each other"),
