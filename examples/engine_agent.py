@@ -148,7 +148,7 @@ class Turns(Generic[P, R]):
     async def _run(self, before: asyncio.Task[None] | None, params: P, answer: asyncio.Future[R]) -> None:
         if before is not None:
             await asyncio.wait({before})
-        with contextlib.suppress(accord.ConnectionLost):  # nobody is left to be told
+        with contextlib.suppress(accord.ConnectionLost):  # the client is gone
             await self._work(params, answer)
 
     def _settle(self, task: asyncio.Task[None], answer: asyncio.Future[R]) -> None:
@@ -315,7 +315,7 @@ class V2:
         if params.cwd != session.cwd:
             raise accord.InvalidParams("The session is in another folder", {"field": "cwd"})
         if params.replay_from and not isinstance(params.replay_from, v2.ReplayFromStart):
-            raise accord.InvalidParams("History is told from its start or not at all", {"field": "replayFrom"})
+            raise accord.InvalidParams("History is replayed from its start or not at all", {"field": "replayFrom"})
         session.is_open = True
         for message in self.history[session.id] if params.replay_from else []:
             await self.tell(session.id, message)
@@ -323,7 +323,7 @@ class V2:
         return v2.ResumeSessionResponse()
 
     async def close(self, params: v2.CloseSessionRequest) -> v2.CloseSessionResponse:
-        """End its work, and then answer: nothing is told of a closed session."""
+        """End its work, and then answer: no update of a closed session is sent."""
         session = self.sessions.opened(params.session_id)
         if session is not None:
             session.is_open = False
@@ -353,7 +353,7 @@ class V2:
         await self.change(session_id, v2.StateUpdated("idle", stop_reason=stop_reason))
 
     async def echo(self, session_id: str, said: list[str]) -> v2.StopReason:
-        """Ask, and echo if the answer is yes: told in chunks, kept as a whole."""
+        """Ask, and echo if the answer is yes: sent in chunks, kept as a whole."""
         await self.change(session_id, v2.StateUpdated("requires_action"))
         permitted = await self.permitted(session_id)
         await self.change(session_id, v2.StateUpdated("running"))

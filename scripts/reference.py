@@ -4,7 +4,7 @@
     python scripts/reference.py --check    exit with 1 if a page is missing, out of date or too many
 
 A public name is one in `__all__` of `accord` or of a side (`PAGES`). The text comes from the source and not from the
-imported objects: annotations stand there as somebody wrote them, and attributes have their docstrings.
+imported objects: annotations are as written there, and attributes have their docstrings.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def log_in_as_guest() -> None:
 
 @agent.check_login
 def logged_in() -> bool:
-    """Asked before every session is opened. Without a login the client is told to log in first."""
+    """Called before every session is opened. Without a login the client gets the error to log in first."""
     return TOKEN.exists()
 
 
@@ -49,7 +49,7 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 def keep(name: str) -> None:
-    """Write the token where nobody else may read it."""
+    """Write the token to a file that only the user may read."""
     TOKEN.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(TOKEN, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(name)

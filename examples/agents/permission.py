@@ -40,7 +40,7 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 async def change(turn: accord.agent.Turn, path: str, before: str, after: str) -> bool:
-    """Show the change, ask, make it. A call that nobody allowed ends as cancelled by itself."""
+    """Show the change, ask, make it. A call that was not allowed ends as cancelled by itself."""
     async with turn.tool(f"Edit {path}", kind="edit", status="pending", locations=[path]) as tool:
         await tool.diff(path, before, after)
         if not await allowed(turn, tool):

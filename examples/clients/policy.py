@@ -26,7 +26,7 @@ def ask(question: accord.client.PermissionQuestion) -> accord.PermissionOption |
 
 
 async def ask_in_thread(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
-    """The loop goes on while somebody thinks."""
+    """The event loop goes on while the user thinks."""
     return await asyncio.to_thread(ask, question)
 
 

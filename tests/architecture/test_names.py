@@ -1,4 +1,4 @@
-"""One name means one thing, and no name is a private metaphor: docs/glossary.md has the words that are ours."""
+"""One name means one thing, no name is a private metaphor, and prose begins with its subject (docs/glossary.md)."""
 
 import ast
 import re
@@ -24,6 +24,14 @@ RETIRED = frozenset(
     stage talk told turnstile voice wish
     """.split()  # noqa: SIM905 - a list of words reads best as one
 )
+
+# A heading begins with what the module is, a docstring with what the object is or does: with a noun or a verb.
+WEAK_HEADINGS = re.compile(r"(How|Knows|What|Whatever|Where|Which|Who|Whoever|Whose)\b")
+WEAK_DOCSTRINGS = re.compile(r"(Knows|What|Whatever|Who|Whoever)\b")
+
+# Words that hide who acts: the peer, the caller, the user, another process; and "is told", which is sent or notified.
+VAGUE = re.compile(r"\b(anybody|everybody|nobody|somebody|told|whoever)\b", re.IGNORECASE)
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
 
 def name_of(module: Path) -> str:
@@ -57,6 +65,28 @@ def names_in(module: Path) -> Iterator[str]:
                 pass
 
 
+def docstrings_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The docstrings of a module below its heading, with their lines: also those behind an attribute."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))) if node.lineno > 1:
+                yield node.lineno, text.strip()
+            case _:
+                pass
+
+
+def weak_prose_in(source: str) -> Iterator[tuple[int, str]]:
+    """The weak words of a module's prose, with the line of their docstring."""
+    tree = ast.parse(source)
+    heading = ast.get_docstring(tree) or ""
+    prose = [(1, heading, WEAK_HEADINGS), *((line, text, WEAK_DOCSTRINGS) for line, text in docstrings_in(tree))]
+    for line, text, weak in prose:
+        if opening := weak.match(text):
+            yield line, opening[0]
+        for found in VAGUE.finditer(CODE.sub("", text)):
+            yield line, found[0]
+
+
 def words_of(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
 
@@ -87,6 +117,32 @@ def test_the_names_that_both_sides_have_stand_once_on_each_side() -> None:
 def test_no_name_is_a_retired_word(module: Path) -> None:
     retired = {name: found for name in names_in(module) if (found := words_of(name) & RETIRED)}
     assert retired == {}
+
+
+def test_headings_and_docstrings_begin_with_their_subject_and_name_who_acts() -> None:
+    weak = [(name_of(module), *found) for module in MODULES for found in weak_prose_in(module.read_text("utf-8"))]
+    assert weak == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('"""What arrives."""\n', [(1, "What")]),
+        ('"""How texts leave."""\n', [(1, "How")]),
+        ('"""The receiver."""\n', []),
+        ('"""The receiver: nobody waits."""\n', [(1, "nobody")]),
+        ('"""A."""\n\ndef f():\n    """What it holds."""\n', [(4, "What")]),
+        ('"""A."""\n\ndef f():\n    """How many wait."""\n', []),
+        (
+            '"""A."""\n\ndef f():\n    """Whoever asks\n\n    is told."""\n',
+            [(4, "Whoever"), (4, "Whoever"), (4, "told")],
+        ),
+        ('"""A."""\n\nx = 1\n"""Somebody has it."""\n', [(4, "Somebody")]),
+        ('"""A."""\n\ndef f():\n    """The value `nobody`, in ``` told ```."""\n', []),
+    ],
+)
+def test_weak_prose_is_found_in_every_docstring_and_not_in_code(source: str, found: list[tuple[int, str]]) -> None:
+    assert list(weak_prose_in(source)) == found
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ MAX_PICTURE_BYTES = 200_000
 # Of the issue that asked for them: each is a row.
 FEATURES = [
     "a first screen", "examples", "own commands", "`!command`", "never sent", "kept over runs", "external editor",
-    "light and dark", "by what the terminal says", "bell or notification", "title", "settings kept",
+    "light and dark", "by the terminal's background", "bell or notification", "title", "settings kept",
     "stderr, log and wire", "errors as sentences", "with the agent's stderr", "after a resize", "100 columns",
     "last answer", "streamed Markdown", "no links", "shown as a path", "`/exit`", "`/new`", "`/model`", "`/export`",
 ]  # fmt: skip

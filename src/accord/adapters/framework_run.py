@@ -46,11 +46,11 @@ _abandoned: set[asyncio.Task[Any]] = set()
 
 @dataclass(frozen=True, slots=True)
 class UserAnswer:
-    """What the user answered to a free question; `accepted` is false if the form was declined or closed."""
+    """The user's answer to a free question; `accepted` is false if the form was declined or closed."""
 
     accepted: bool
     value: JsonValue = None
-    """The text, or whatever the schema of the question wants."""
+    """The text, or the value of the question's schema."""
 
 
 class FrameworkRun(abc.ABC):
@@ -68,11 +68,11 @@ class FrameworkRun(abc.ABC):
         self.turn: Turn = turn
         """The turn that runs."""
         self.state: AdapterState = load_state(turn.session, self.framework)
-        """What is kept with the session."""
+        """The state that is kept with the session."""
         self.calls: ToolCalls = ToolCalls(turn, self.state, place)
         """The tool calls of this turn, by the framework's ids."""
 
-    # --- what an adapter says
+    # --- the adapter's part
 
     @abc.abstractmethod
     async def execute(self) -> None:
@@ -93,7 +93,7 @@ class FrameworkRun(abc.ABC):
     # --- the turn
 
     async def handle(self) -> None:
-        """Run the agent, and keep the history whatever happens.
+        """Run the agent, and keep the history also if the run fails.
 
         Raises:
             RequestError: The run failed; the message is a sentence for the user.
@@ -149,7 +149,7 @@ class FrameworkRun(abc.ABC):
         if self.turn.session.title is None and line:
             await self.turn.set_title(line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…")
 
-    # --- what came
+    # --- input
 
     def prompt_parts(self) -> list[PromptPart]:
         """The prompt as texts and media.
@@ -179,7 +179,7 @@ class FrameworkRun(abc.ABC):
         except KeyError:
             return None
 
-    # --- what is said
+    # --- output
 
     async def say(self, text: str | None) -> None:
         """Send a piece of the answer, as a plain string; nothing where there is none."""
@@ -209,7 +209,7 @@ class FrameworkRun(abc.ABC):
             total = self.state.cost or None
             await self.turn.update_usage(used, size or max(CONTEXT_TOKENS, used), cost=total)
 
-    # --- what is asked
+    # --- questions
 
     async def ask_call(
         self,

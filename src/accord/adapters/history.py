@@ -1,4 +1,4 @@
-"""What an adapter keeps with a session: the framework's own history, answers that hold on, and the cost so far.
+"""The state that an adapter keeps with a session: the framework's own history, remembered answers, the cost so far.
 
 It is one entry of `session.state`, so that authors who add handlers to the agent can keep entries of their own beside.
 """
@@ -29,11 +29,11 @@ class AdapterState(msgspec.Struct, omit_defaults=True):
     history: JsonValue = None
     """The framework's messages as JSON, in a form in which every tool call has an answer."""
     question: JsonValue = None
-    """What waits for the next prompt as its answer; the adapter's own form."""
+    """A question whose answer is the next prompt, in the adapter's own form."""
     allowed: list[str] = []
     """The digests of the calls that the user allowed for the whole session."""
     cost: float = 0.0
-    """What the session has cost so far, in US dollars."""
+    """The cost of the session so far, in US dollars."""
 
 
 def load_state(session: Session, framework: str) -> AdapterState:

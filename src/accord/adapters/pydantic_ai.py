@@ -1,4 +1,4 @@
-"""The adapter for pydantic-ai (2.60 or newer): one capability, which is told everything inside the run and in order.
+"""The adapter for pydantic-ai (2.60 or newer): one capability, which gets every event inside the run in order.
 
 `agent.run` is the run. A capability is the documented hook for all of it: events of the stream, the execution of
 tools, and calls that wait for approval, for which the run waits instead of ending.

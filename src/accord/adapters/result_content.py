@@ -1,4 +1,4 @@
-"""What a tool returned, as content of its call: editors show content, and not the raw output."""
+"""Results of tools as content of their calls: editors show content, and not the raw output."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def media_block(data: str | bytes, mime_type: str, uri: str = "") -> Block:
 
 
 def result_content(value: Any) -> list[Showable]:
-    """What the user sees of a result: text as text, blocks as they are, anything else as JSON."""
+    """The content that shows a result: text as text, blocks unchanged, any other value as JSON."""
     if value is None or value == "":
         return []
     if isinstance(value, str):

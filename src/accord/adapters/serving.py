@@ -28,7 +28,7 @@ _runs: WeakKeyDictionary[Agent, OpenRun] = WeakKeyDictionary()
 
 
 class ServeOptions(TypedDict, total=False):
-    """What `serve` passes on to `accord.Agent`; see there."""
+    """The options that `serve` passes on to `accord.Agent`; see there."""
 
     version: str
     title: str | None

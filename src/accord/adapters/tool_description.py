@@ -1,4 +1,4 @@
-"""What the name and the arguments of a tool say about a call: its kind, its title, its files and its changes."""
+"""The description of a call by the name and the arguments of its tool: its kind, its title, its files, its changes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def paths_of(arguments: Any) -> list[str]:
 
 
 def title_of(name: str, arguments: Any) -> str:
-    """What a user reads: the words of the tool's name, and the argument that says most."""
+    """The title for the user: the words of the tool's name, and its most telling argument."""
     words = " ".join(name.replace("_", " ").replace("-", " ").split()) or "tool"
     title = f"{words[:1].upper()}{words[1:]}"
     named = paths_of(arguments)[:1]

@@ -141,7 +141,7 @@ def add_permission_options(parser: Parser) -> None:
         ("--deny", "deny what matches"),
     ):
         group.add_argument(name, action=InOrder, dest="rules", metavar="RULE", help=what)
-    group.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one a line")
+    group.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one per line")
 
 
 def agent_options_of(options: argparse.Namespace) -> AgentOptions:

@@ -1,4 +1,4 @@
-"""The coding agent as an `accord.Agent`: its modes, options and commands, and who answers in a turn.
+"""The coding agent as an `accord.Agent`: its modes, options and commands, and the handler of its turns.
 
 Nothing heavy is imported before the first prompt: an editor starts agents that are never used.
 """
@@ -126,7 +126,7 @@ def _register(agent: Agent, later: _Later) -> None:
 
 
 async def _remembered(session: Session) -> Memory:
-    """What the model of a session remembers, also of a turn in which the process died."""
+    """The memory of a session's model, also of a turn in which the process died."""
     memory: Memory = import_module("accord.coder.memory").remembered(session.state)
     if session.broke_off or memory.open_prompt is not None:
         await import_module("accord.coder.recovery").recover(session, memory)

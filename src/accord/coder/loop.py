@@ -1,6 +1,7 @@
 """The loop of a turn: request an answer, show it, run the tools that it calls, and send their results.
 
-It knows no provider: a model is a stream of deltas. It knows no edition: whatever is shown goes through the turn.
+Providers are not known here: a model is a stream of deltas. Editions are not known either: all output goes through the
+turn.
 """
 
 from __future__ import annotations

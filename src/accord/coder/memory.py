@@ -30,9 +30,9 @@ class Memory(msgspec.Struct, omit_defaults=True):
 
     messages: list[UserMessage | ModelReply | ToolResults] = []
     answers: list[RememberedAnswer] = []
-    """What the user allowed for the whole session. Earlier versions kept `allowed`, which is not taken over."""
+    """The user's answers for the whole session. Earlier versions kept `allowed`, which is not taken over."""
     counted_tokens: int = 0
-    """What a provider counted, for the first `counted` messages with all that was sent beside them."""
+    """The provider's token count, for the first `counted` messages with all that was sent beside them."""
     counted: int = 0
     cost: float = 0.0
     priced: bool = False

@@ -248,7 +248,7 @@ class ModelBusy(ModelError):
 
 
 class ModelUnreachable(ModelError):
-    """Nobody answers, or only that it cannot."""
+    """The provider does not answer, or answers that it is unavailable."""
 
     reason = "model_unreachable"
 

@@ -46,6 +46,6 @@ def _turns(timeline: Sequence[Entry]) -> list[tuple[Message, list[str]]]:
 
 
 def _unremembered(memory: Memory, said: Sequence[str]) -> str:
-    """What was said in a turn and the memory does not have: the beginning of the answer that broke off."""
+    """The text of a turn that the memory does not have: the beginning of the interrupted answer."""
     known = {message.text for message in memory.messages if isinstance(message, ModelReply)}
     return "\n\n".join(text for text in said if text not in known)

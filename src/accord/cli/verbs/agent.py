@@ -46,7 +46,7 @@ def _parser() -> Parser:
         ("--deny", "what it must not do"),
     ):
         parser.add_argument(name, action=InOrder, dest="rules", metavar="RULE", help=what)
-    parser.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one a line")
+    parser.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one per line")
     return parser
 
 

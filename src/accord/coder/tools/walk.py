@@ -1,4 +1,4 @@
-"""Walks the folders below a root as Git sees them: without what `.gitignore` files exclude, and never through a link.
+"""The walk over the folders below a root as Git sees them: without ignored files, and never through a link.
 
 Where the system has descriptors of directories, each folder is opened relative to the one above it, so that no link can
 be put in the way. A folder that cannot be opened is skipped. The last ignore pattern that matches counts, those of
@@ -26,7 +26,7 @@ _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 class Stopped(Exception):
-    """Nobody waits for it any more."""
+    """The walk was cancelled: its result is not needed any more."""
 
 
 @dataclass(frozen=True, slots=True)
