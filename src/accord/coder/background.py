@@ -1,4 +1,4 @@
-"""The commands of a session that go on beside its turns: found again by the numbers that the model is told.
+"""The commands of a session that go on beside its turns, by the numbers that the model gets.
 
 They belong to the session (`Session.keep`): it releases each at its end, and ends all of them when it closes.
 """

@@ -1,8 +1,8 @@
 """A project's instructions for coding agents: `AGENTS.md` and the names that other programs gave to the same thing.
 
 They are looked for in the session's directory and in the folders above it up to the top of the repository, and in each
-additional directory. What they say is text of the project, which whoever wrote to it may have changed: it is bounded,
-marked as the project's, and grants nothing. Links that lead out of the project are not followed.
+additional directory. Their text belongs to the project and is not trusted: it is bounded, marked as the project's, and
+grants nothing. Links that lead out of the project are not followed.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Loop:
         self._gate = PermissionGate(turn, rules, memory)
         self._runner = ToolExecutor(turn, self._gate, session_work)
         self._surroundings: str | None = None
-        """What the system text says of the machine and the project, found once for a turn."""
+        """The facts about the machine and the project for the system text, found once for a turn."""
         self._limits = limits
         self._keeps = keeps
         self._start = len(memory.messages)

@@ -1,7 +1,7 @@
 """One page of the web: an address that is checked, the machines that it leads to, and one GET within limits.
 
-A redirect is not followed here: whoever calls it decides about each new host first, and about the addresses that a name
-leads to. The connection is made to an address that was judged, not to the name again, which may lead elsewhere by then.
+A redirect is not followed here: the caller decides about each new host first, and about the addresses that a name leads
+to. The connection is made to an address that was judged, not to the name again, which may lead elsewhere by then.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _ascii(target: str) -> str:
 
 
 def private_name(host: str) -> str | None:
-    """What a host is where its name or number alone says that it is not of the public web."""
+    """The kind of a host that its name or number alone shows to be outside the public web; None for any other."""
     if host.rstrip(".") in _LOOPBACK_NAMES or host.rstrip(".").endswith(".localhost"):
         return "this machine"
     try:
@@ -111,7 +111,7 @@ def private_name(host: str) -> str | None:
 
 
 def private_address(address: str) -> str | None:
-    """What an IP address is where it is not one of the public web: this machine, a private network, something else.
+    """The kind of an IP address outside the public web: this machine, a private network, something else.
 
     Raises:
         ValueError: It is no IP address.
@@ -199,7 +199,7 @@ def _is_whole(raw: bytearray) -> bool:
 
 
 class _Received:
-    """What was received, as the standard library's parser wants it: something with a file to read from."""
+    """The received bytes as an object with a file, as the standard library's parser needs it."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw

@@ -62,7 +62,7 @@ class StopCommand(BuiltIn):
         return []
 
     async def run(self, work: Work) -> ToolOutcome:
-        """End it; the agent started it, so nobody is asked."""
+        """End it, without a question: the agent started it."""
         terminal = work.session_work.commands.find(self.id)
         await work.shown.update(status="in_progress")
         await terminal.release()

@@ -33,7 +33,7 @@ class ToolOutcome:
 
 @dataclass(slots=True)
 class SessionWork:
-    """What the tools of one session share from turn to turn, as long as it is open; nothing of it is kept."""
+    """The shared state of one session's tools across turns, as long as it is open; it is not stored."""
 
     commands: BackgroundCommands = field(default_factory=BackgroundCommands)
 
