@@ -89,7 +89,7 @@ def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedA
 
 
 def offer_of(target: Target, options: AgentOptions) -> Offer:
-    """What of this machine the agent may use: an agent at an address only what the line says."""
+    """The services of this machine for the agent; an agent at an address gets only those that the line names."""
     if target.entry.address is None:
         return Offer(terminal_login=True)
     return Offer(files=options.offer in ("files", "all"), terminals=options.offer in ("terminals", "all"))

@@ -94,7 +94,7 @@ class AgentOptions:
     session: str | None = None
     max_tools: int | None = None
     offer: str | None = None
-    """What of this machine an agent at an address may use: `files`, `terminals` or `all`."""
+    """The services of this machine for an agent at an address: `files`, `terminals` or `all`."""
 
 
 def add_agent_options(parser: Parser) -> None:

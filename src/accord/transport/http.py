@@ -1,7 +1,7 @@
 """A transport to the address `http://…` or `https://…`: streamable HTTP, with the differences of known servers.
 
 Messages are sent by POST, one at a time, and read from streams (`http_stream`); `routing` decides which of them belongs
-to which session. What servers do differently is told in docs/remote.md.
+to which session. docs/remote.md lists the differences between servers.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ class HttpTransport(RemoteTransport):
         """Send one message until the server has it; `instead` is the session to name where it asks for one.
 
         Raises:
-            ConnectionLost: It cannot be sent, or nobody knows whether it was.
+            ConnectionLost: It cannot be sent, or it is unknown whether it was.
         """
         retry = Retry(self.retry_seconds())
         while isinstance(outcome := await self._post_once(text, session), str):

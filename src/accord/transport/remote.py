@@ -1,4 +1,4 @@
-"""What the transports to an address have in common: their options, and a queue of texts in each direction.
+"""The common part of the transports to an address: their options, and a queue of texts in each direction.
 
 The tasks that move the texts belong to `websocket` and `http`.
 """
@@ -56,7 +56,7 @@ _MAX_DELAY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LinkReport:
-    """What happened to the link under a connection."""
+    """A change of the link under a connection."""
 
     kind: Literal["lost", "resumed", "gap"]
     """`lost`: it broke, and is tried again. `resumed`: it is back, and nothing was missed. `gap`: it cannot be taken up
@@ -199,7 +199,7 @@ class RemoteTransport:
         self._receiver: asyncio.Future[None] | None = None
         self._outgoing: deque[bytes | bytearray] = deque()
         self._outgoing_bytes = 0
-        """What is queued, and what is being written."""
+        """The size of the texts that are queued or being written."""
         self._queue = SendQueue(self._fits, self._put, self._is_over)
         self._unyielded_bytes = 0
         self._failure: TransportError | None = None

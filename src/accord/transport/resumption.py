@@ -41,7 +41,7 @@ _MAX_GRACE_SECONDS = 3600.0
 
 
 class Advertisement(NamedTuple):
-    """What a server says of resumption in its answer to `initialize`."""
+    """The server's offer of resumption in its answer to `initialize`."""
 
     connection_id: str
     grace_seconds: float
@@ -82,7 +82,7 @@ def acknowledgement(cursor: str, session_id: str | None = None) -> bytes:
 
 
 class WebSocketResumption:
-    """What has to be sent next, and what of the received is for the connection above.
+    """The texts to send next, and the received texts for the connection above.
 
     `next_text` gives what to write now, from the queue of the connection above or of its own; `receive` takes what was
     read, and `begin_link` is called for every socket after the first.
