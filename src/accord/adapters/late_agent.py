@@ -40,7 +40,7 @@ def make_late_agent(string: ImportString, **options: Unpack[ServeOptions]) -> Ag
 
 
 def served_object(value: Any, string: ImportString, **options: Unpack[ServeOptions]) -> Agent:
-    """What a module has, as an agent: an `accord.Agent` as it is, a function that makes one called, the rest served.
+    """A module's object as an agent: an `accord.Agent` unchanged, a function that makes one called, the rest served.
 
     Raises:
         UnknownFramework: No adapter is known for it.

@@ -66,7 +66,7 @@ def make_agent(
 
 
 def open_run_of(agent: Agent) -> OpenRun | None:
-    """What makes the runs of an agent of `make_agent`; None for any other."""
+    """The factory of the runs of an agent of `make_agent`; None for any other agent."""
     return _runs.get(agent)
 
 
