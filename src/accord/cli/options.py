@@ -113,7 +113,6 @@ def add_agent_options(parser: Parser) -> None:
 
 
 def add_session_options(parser: Parser) -> None:
-    """Options of the session."""
     group = parser.add_argument_group("the session")
     which = group.add_mutually_exclusive_group()
     which.add_argument(

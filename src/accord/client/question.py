@@ -255,7 +255,6 @@ class OpenQuestions:
         return DISMISSED if task.cancelled() else task.result()
 
     def cancel(self) -> None:
-        """Dismiss all of them."""
         for task in self._open:
             task.cancel()
 

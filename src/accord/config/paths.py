@@ -51,7 +51,6 @@ class ConfigPaths:
 
     @property
     def records_file(self) -> Path:
-        """Our records of sessions."""
         return self.state / "sessions.db"
 
 

@@ -265,7 +265,6 @@ class StreamTransport:
         await asyncio.wait((self._flushed,), timeout=seconds)
 
     def _release(self) -> None:
-        """Close the descriptors."""
         self._sink.close()
         self._source.close()
         self._on_space()

@@ -35,7 +35,6 @@ class TitleBar(StaticText):
         self._facts: tuple[str, str | None, str | None, SafeText] = ("", None, None, EMPTY)
 
     def on_resize(self) -> None:
-        """Fill the new width."""
         self._show()
 
     def follow(self, agent: str, edition: str | None, title: str | None, settings: SafeText) -> None:
@@ -97,7 +96,6 @@ class StatusBar(StaticText):
         self._facts = StatusFacts(EMPTY)
 
     def on_resize(self) -> None:
-        """Fill the new width."""
         self._show()
 
     def follow(self, facts: StatusFacts) -> None:

@@ -170,7 +170,6 @@ class Composer(TextArea):
         self._proposals.offer(completion)
 
     def on_text_area_changed(self) -> None:
-        """Update the completions."""
         before = self._before()
         if self._recalled is not None:
             self._offer(None)

@@ -131,7 +131,6 @@ class DiffView(Lines):
         self.diff_layout: DiffLayout = layout
 
     def show_layout(self, layout: DiffLayout) -> None:
-        """Switch the layout."""
         self.diff_layout = layout
         self._folded = None
         self.refresh(layout=True)

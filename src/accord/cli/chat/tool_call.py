@@ -119,7 +119,6 @@ class TerminalPart(Vertical):
         return self._lines.text
 
     def heading(self) -> Content:
-        """The command."""
         return label((filled("$ {}", terminal_name(self._terminal)), "bold"))
 
     def follow(self) -> None:

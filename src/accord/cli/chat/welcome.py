@@ -67,7 +67,6 @@ class Welcome(StaticText):
         self.greeting = Greeting("")
 
     def follow(self, greeting: Greeting) -> None:
-        """Show these facts."""
         self.greeting = greeting
         lines = [
             label((own("Welcome to accord chat"), "bold $text-primary")),

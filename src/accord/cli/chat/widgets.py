@@ -118,7 +118,6 @@ def choices_of(choices: Sequence[tuple[SafeText, Any, bool]]) -> SelectionList[A
 
 
 def entry_of(text: SafeText = EMPTY, *, placeholder: SafeText = EMPTY) -> Input:
-    """An input line."""
     return Input(text, placeholder=placeholder, compact=True)
 
 

@@ -121,7 +121,6 @@ def ago(moment: float | None, now: float) -> SafeText:
 
 
 def duration(seconds: float) -> SafeText:
-    """A duration in words."""
     if seconds < 1:
         return filled("{} ms", max(0, round(seconds * 1000)))
     if seconds < 60:  # noqa: PLR2004 - a minute
