@@ -193,6 +193,8 @@ async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> 
     questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = target_of(name, command)
     target = await approve(target, trust=given.trust, yes=None if questions is None else questions.yes)
+    if target.entry.address is not None:
+        raise UsageFailure("accord check judges programs, and not yet agents at an address")
     return list(target.entry.argv), {**target.entry.env, **env}
 
 
