@@ -14,7 +14,6 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
 from accord.errors import ConnectFailed, ConnectionLost, FrameError, TransportError
-from accord.jsonrpc.message import RequestId
 from accord.time_scale import scaled
 from accord.transport.interface import Transport
 from accord.transport.remote import (
@@ -26,6 +25,7 @@ from accord.transport.remote import (
     refusal_of,
     request_headers,
 )
+from accord.transport.replay_barrier import ReplayBarriers
 from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
 from accord.transport.routing import CLOSING_METHODS, OPENING_METHODS, ClientRoutes, Envelope, read_envelope
 
@@ -44,7 +44,6 @@ log = logging.getLogger("accord.transport")
 POST_SECONDS = scaled(60.0)
 FLUSH_SECONDS = scaled(5.0)
 DELETE_SECONDS = scaled(1.0)
-BARRIER_SECONDS = scaled(5.0)
 MAX_BODY_BYTES = 64 * 1024
 
 _GONE = frozenset({401, 403, 404, 410})
@@ -87,8 +86,7 @@ class HttpTransport(RemoteTransport):
         self._routes = ClientRoutes()
         self._streams: dict[Stream, HttpStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._held: dict[RequestId, bytes] = {}
-        """Answers that are kept back, by the ids of their barriers."""
+        self._barriers = ReplayBarriers(self._send_barrier, self._deliver)
         self._connection_id: str | None = None
         self._advertisement: Advertisement | None = None
         self._number = 0
@@ -143,14 +141,13 @@ class HttpTransport(RemoteTransport):
 
     def _receive(self, text: bytes, stream: Stream) -> None:
         message = read_envelope(text)
-        if message.kind == "answer" and message.id in self._held:
-            self._release(str(message.id))
+        if self._barriers.passes(message):
             return
         if self.is_resumable and is_control(text):
             return
         change = self._routes.received(message)
         if change is not None and change.is_open and stream is None and self._is_read(change.session_id):
-            self._hold(text, change.session_id)
+            self._begin(self._barriers.hold(text, change.session_id))
             return
         self._deliver(text)
         if change is None:
@@ -170,36 +167,12 @@ class HttpTransport(RemoteTransport):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # --- an answer that overtook what it stands behind
-
-    def _hold(self, text: bytes, session_id: str) -> None:
-        """Keep the answer to `session/load` back until the replay is read.
-
-        Some servers send it on the connection stream, where it overtakes the replay on the session's. A request of no
-        meaning is answered on the session's stream, behind the replay, if only with an error.
-        """
-        id_ = f"_accord/barrier-{self._number}"
-        self._held[id_] = text
-        params = {"sessionId": session_id}
-        barrier = json.dumps({"jsonrpc": "2.0", "id": id_, "method": "_accord/barrier", "params": params}).encode()
-        self._begin(self._pass_barrier(id_, barrier, session_id))
-
-    async def _pass_barrier(self, id_: str, barrier: bytes, session_id: str) -> None:
+    async def _send_barrier(self, text: bytes, session_id: str) -> bool:
         try:
-            response, _ = await self._post(barrier, session_id, MAX_BODY_BYTES)
-            if response.status_code // 100 == 2:  # noqa: PLR2004 - the class of success
-                await asyncio.sleep(BARRIER_SECONDS)
-        except (httpx2.TransportError, TimeoutError):
-            pass
-        finally:
-            self._release(id_)
-
-    def _release(self, id_: str) -> None:
-        text = self._held.pop(id_, None)
-        if text is not None:
-            self._deliver(text)
-
-    # --- what streams tell
+            response, _ = await self._post(text, session_id, MAX_BODY_BYTES)
+        except (httpx2.TransportError, TransportError, TimeoutError):
+            return False
+        return response.status_code // 100 == 2  # noqa: PLR2004 - the class of success
 
     def acknowledge(self, stream: Stream, cursor: str) -> None:
         """Let the server forget what was received of a stream."""
@@ -211,7 +184,7 @@ class HttpTransport(RemoteTransport):
         while self._cursors:
             stream, cursor = self._cursors.popitem()
             # A lost one costs the server some memory, until the next.
-            with contextlib.suppress(httpx2.TransportError, TimeoutError):
+            with contextlib.suppress(httpx2.TransportError, TransportError, TimeoutError):
                 await self._post(acknowledgement(cursor, stream), stream, MAX_BODY_BYTES)
 
     def stream_failed(self, failure: TransportError) -> None:
