@@ -77,6 +77,12 @@ def python_peer_v2() -> Path:
 
 
 @pytest.fixture(scope="session")
+def oldest_python_peer() -> Path:
+    """The interpreter that has the oldest official Python SDK whose objects `accord.compat.acp` runs."""
+    return _present(ROOT / ".peers/py-oldest/bin/python", "the official Python SDK 0.11")
+
+
+@pytest.fixture(scope="session")
 def typescript_peer() -> Path:
     """The folder whose `node_modules` have the official TypeScript SDK."""
     if shutil.which("node") is None:

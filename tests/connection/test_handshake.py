@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from accord.connection import Handlers
+from accord.connection import Connection, Handlers
 from accord.errors import NegotiationFailed, RemoteProtocolError, UnsupportedVersion
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from accord.transport import memory_pair
 from tests.connection.rig import EDITIONS, REQUEST_PARAMS, RESULTS, agent_handlers, initialize, talk, until
 
 
@@ -229,3 +230,18 @@ async def test_a_cancel_that_waited_for_initialize_does_not_take_its_answer_away
         answered = await hand.answer_to(request)
         assert answered["result"]["protocolVersion"] == 1
         await filling
+
+
+async def test_an_edition_that_is_known_before_needs_no_handshake_and_allows_one() -> None:
+    ours, theirs = memory_pair()
+    handlers = agent_handlers()
+    handlers.on(v1.SESSION_NEW, lambda params: v1.NewSessionResponse(f"session in {params.cwd}"))
+    async with (
+        Connection(ours, "agent", handlers, edition=V1) as agent,
+        Connection(theirs, "client", edition=V1) as client,
+    ):
+        assert (agent.edition, client.edition) == (V1, V1)
+        made = await client.call(v1.SESSION_NEW, v1.NewSessionRequest("/work", []))
+        assert made.session_id == "session in /work"
+        await client.call(v1.INITIALIZE, v1.InitializeRequest(1))
+        assert agent.edition is V1

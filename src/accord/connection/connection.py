@@ -69,7 +69,8 @@ class Connection:
     """One live connection; an async context, or `start` and `close`.
 
     Register handlers before it starts. An agent offers the editions whose `initialize` it handles and speaks the one
-    that its client selects; a client names its edition in its call of `initialize`.
+    that its client selects; a client names its edition in its call of `initialize`. `edition` is one that both sides
+    know before: then requests are served and made without an `initialize`, too.
 
     `max_backlog_bytes` bounds what is read and not yet handled, and answers that are not written; beyond it the peer is
     not read. `strict` turns violations that are otherwise tolerated, in both directions, into errors: for development.
@@ -83,6 +84,7 @@ class Connection:
         handlers: Handlers | None = None,
         *,
         editions: Sequence[Edition] = EDITIONS,
+        edition: Edition | None = None,
         strict: bool = False,
         max_backlog_bytes: int = DEFAULT_BACKLOG_BYTES,
         grace_seconds: float = GRACE_SECONDS,
@@ -124,6 +126,8 @@ class Connection:
             self._codec,
         )
         self._receiver.on_edition = self._forget_checks
+        if edition is not None:
+            self._receiver.edition = edition
         self._reader: asyncio.Task[None] | None = None
         self._unread = ReadBatch([])
         """A read for which there was no room. No other is kept: that would be one more large text in memory."""
