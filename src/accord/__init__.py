@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         agent as agent,
         check as check,
         client as client,
+        evaluation as evaluation,
         testing as testing,
     )
     from accord.agent import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Offer as Offer,
         Policy as Policy,
         RulesFileError as RulesFileError,
+        as_function as as_function,
         connect as connect,
         load_rules as load_rules,
         open as open,  # noqa: A004
@@ -96,6 +98,9 @@ if TYPE_CHECKING:
         StoreError as StoreError,
         TransportError as TransportError,
         UnsupportedVersion as UnsupportedVersion,
+    )
+    from accord.evaluation import (
+        evaluate as evaluate,
     )
     from accord.json_values import (
         JsonValue as JsonValue,
@@ -255,7 +260,7 @@ else:
         {
             "accord.agent": "Agent ToolFailed current_turn",
             "accord.agent.mcp.errors": "McpError",
-            "accord.client": "Deadlines Offer Policy RulesFileError connect load_rules open",
+            "accord.client": "Deadlines Offer Policy RulesFileError as_function connect load_rules open",
             "accord.connection": "Connection Handlers current_request",
             "accord.connection.handlers": "Arrival Handler JsonHandler NotificationHandler RequestHandler RunHandler",
             "accord.connection.receiver": "Counts",
@@ -270,6 +275,7 @@ else:
                 "RequestError ResourceNotFound SessionInUse StoreError TransportError "
                 "UnsupportedVersion"
             ),
+            "accord.evaluation": "evaluate",
             "accord.json_values": "JsonValue",
             "accord.jsonrpc.message": "MessageRules",
             "accord.protocol.edition": "Edition V1 V2 V2_JUNE",
@@ -303,5 +309,5 @@ else:
             "accord.workspace.files": "ReadHook WriteHook",
         },
         eager=("__version__",),
-        submodules=("adapters", "agent", "check", "client", "testing"),
+        submodules=("adapters", "agent", "check", "client", "evaluation", "testing"),
     )

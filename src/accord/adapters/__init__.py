@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         MediaKind as MediaKind,
         PromptPart as PromptPart,
     )
+    from accord.adapters.pydantic_ai_model import (
+        as_model as as_model,
+    )
     from accord.adapters.serving import (
         OpenRun as OpenRun,
         ServeOptions as ServeOptions,
@@ -46,6 +49,7 @@ else:
             "accord.adapters.history": "AdapterState",
             "accord.adapters.mcp_tools": "ClientTool",
             "accord.adapters.prompt_parts": "Media MediaKind PromptPart",
+            "accord.adapters.pydantic_ai_model": "as_model",
             "accord.adapters.serving": "ServeOptions OpenRun UnknownFramework make_agent serve",
             "accord.adapters.tool_calls": "ToolCalls",
         },

@@ -4,7 +4,6 @@ from accord.client.agent import ConnectedAgent
 from accord.client.blocking import (
     BlockingSession,
     OpenOptions,
-    Reply,
     SessionOptions,
     open_session as open,  # noqa: A004 - as a file is opened: to be closed again
 )
@@ -15,6 +14,7 @@ from accord.client.connect import (
     connect,
 )
 from accord.client.deadline import Deadlines
+from accord.client.function import AgentFunction, as_function
 from accord.client.inbox import ExtensionCallback
 from accord.client.launch import InProcessAgent
 from accord.client.login import LoginCallback
@@ -38,6 +38,7 @@ from accord.client.question import (
     UrlQuestion,
     WiderAnswer,
 )
+from accord.client.reply import Reply
 from accord.client.services import (
     Offer,
     WorkspaceFactory,
@@ -106,6 +107,7 @@ from accord.transport.remote import LinkReport
 
 __all__ = [
     "Access",
+    "AgentFunction",
     "AnswerStore",
     "Background",
     "BlockingSession",
@@ -188,6 +190,7 @@ __all__ = [
     "WorkError",
     "WorkspaceFactory",
     "WriteFile",
+    "as_function",
     "connect",
     "load_rules",
     "open",

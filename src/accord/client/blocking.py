@@ -17,17 +17,18 @@ from accord.client.connect import ConnectOptions, StrPath, connect
 from accord.client.deadline import Deadlines
 from accord.client.launch import InProcessAgent
 from accord.client.prompt import Promptable
+from accord.client.reply import Reply
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.errors import AccordError
 from accord.session.client_requests import McpServer
-from accord.session.event import Event, Meta, StopReason, TokenUsage
+from accord.session.event import Event, Meta
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript
 from accord.time_scale import scaled
 from accord.transport.interface import Transport
 
-__all__ = ["BlockingSession", "OpenOptions", "Reply", "SessionOptions", "open_session"]
+__all__ = ["BlockingSession", "OpenOptions", "SessionOptions", "open_session"]
 
 T = TypeVar("T")
 
@@ -35,26 +36,6 @@ CANCEL_SECONDS = scaled(10.0)
 # How often a waiting thread wakes up, so that Ctrl+C works on every system.
 LOOK_SECONDS = 0.2
 PUMP_EVENTS = 256
-
-
-class Reply:
-    """The result of a prompt. Made by `BlockingSession.prompt`; `str` of it is its text."""
-
-    def __init__(self, turn: Turn) -> None:
-        self.text: str = turn.text
-        """The text of all messages of the agent in the turn."""
-        self.answer: str = turn.answer
-        """The last whole message of the agent."""
-        self.stop_reason: StopReason | None = turn.stop_reason
-        """Why the turn ended."""
-        self.token_usage: TokenUsage | None = turn.token_usage
-        """The tokens that the turn took, where the agent reported them."""
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<reply, {self.stop_reason}: {self.text[:60]!r}>"
 
 
 class _Thread:
@@ -180,6 +161,12 @@ class BlockingSession:
 
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>" if self._session else "<blocking session, not open>"
+
+    def _repr_html_(self) -> str | None:
+        return self._session._repr_html_() if self._session else None
+
+    def _repr_markdown_(self) -> str | None:
+        return self._session._repr_markdown_() if self._session else None
 
     # --- life
 

@@ -131,6 +131,21 @@ class Session:
     def __repr__(self) -> str:
         return f"<session {self.id} in {self.cwd}>"
 
+    def _repr_html_(self) -> str:
+        from accord.session.notebook import conversation_html  # noqa: PLC0415 - for notebooks, and they have time
+
+        seen = self.transcript
+        return conversation_html(self._heading(), seen.timeline, seen.terminals, seen.state)
+
+    def _repr_markdown_(self) -> str:
+        from accord.session.notebook import conversation_markdown  # noqa: PLC0415 - as above
+
+        seen = self.transcript
+        return conversation_markdown(self._heading(), seen.timeline, seen.terminals, seen.state)
+
+    def _heading(self) -> str:
+        return " · ".join(part for part in (self.title, f"session {self.id}", self.cwd) if part)
+
     @property
     def _is_cancelling(self) -> bool:
         """Whether the running turn was cancelled: its further questions are answered `cancelled` (v1 rule 37)."""

@@ -11,8 +11,9 @@ from typing import Any, Protocol, Self
 from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
-from accord.session.entry import Message
+from accord.session.entry import Entry, Message, ToolCall, changes_of
 from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
+from accord.session.tool import FileChange
 from accord.session.transcript import Transcript
 from accord.time_scale import scaled
 
@@ -89,20 +90,43 @@ class Turn:
     @property
     def text(self) -> str:
         """The text of all messages of the agent in this turn so far."""
-        if self._first is None:
-            return ""
-        entries = self._session.transcript.timeline[self._first : self._end]
-        return "".join(entry.text for entry in entries if isinstance(entry, Message) and entry.speaker == "agent")
+        return "".join(entry.text for entry in self._entries if isinstance(entry, Message) and entry.speaker == "agent")
 
     @property
     def answer(self) -> str:
         """The last whole message of the agent in this turn: `text` without the messages between tool calls."""
-        if self._first is None:
-            return ""
-        for entry in reversed(self._session.transcript.timeline[self._first : self._end]):
+        for entry in reversed(self._entries):
             if isinstance(entry, Message) and entry.speaker == "agent":
                 return entry.text
         return ""
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """The tool calls of this turn so far, live."""
+        return [entry for entry in self._entries if isinstance(entry, ToolCall)]
+
+    @property
+    def diffs(self) -> list[FileChange]:
+        """The changes of files that the tool calls of this turn show, without those that failed or were cancelled."""
+        return changes_of(self.tool_calls)
+
+    @property
+    def _entries(self) -> list[Entry]:
+        return [] if self._first is None else self._session.transcript.timeline[self._first : self._end]
+
+    def _repr_html_(self) -> str:
+        from accord.session.notebook import conversation_html, end_note  # noqa: PLC0415 - for notebooks, and they have time
+
+        seen = self._session.transcript
+        note = end_note(self.stop_reason, self.token_usage, seen.usage)
+        return conversation_html("Turn", self._entries, seen.terminals, note)
+
+    def _repr_markdown_(self) -> str:
+        from accord.session.notebook import conversation_markdown, end_note  # noqa: PLC0415 - as above
+
+        seen = self._session.transcript
+        note = end_note(self.stop_reason, self.token_usage, seen.usage)
+        return conversation_markdown("Turn", self._entries, seen.terminals, note)
 
     @property
     def is_over(self) -> bool:

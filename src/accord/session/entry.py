@@ -31,7 +31,7 @@ from accord.session.event import (
     UnknownUpdate,
     WorkError,
 )
-from accord.session.tool import FINISHED, Location, ToolContent, ToolKind, ToolStatus
+from accord.session.tool import FINISHED, Diff, FileChange, Location, ToolContent, ToolKind, ToolStatus
 from accord.session.unset import or_unset
 
 __all__ = [
@@ -408,3 +408,15 @@ def _compaction_event(compaction: CompactionEntry) -> CompactionChanged:
         error=or_unset(compaction.error),
         meta=compaction.meta or UNSET,
     )
+
+
+def changes_of(calls: Iterable[ToolCall]) -> list[FileChange]:
+    """The file changes that tool calls show, in their order; not those of calls that failed or were cancelled."""
+    return [
+        change
+        for call in calls
+        if call.status not in {"failed", "cancelled"}
+        for item in call.content
+        if isinstance(item, Diff)
+        for change in item.changes
+    ]

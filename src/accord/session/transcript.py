@@ -210,6 +210,16 @@ class Transcript:
     def __repr__(self) -> str:
         return f"<Transcript: {len(self.timeline)} entries, {len(self.turns)} turns, {self.state}>"
 
+    def _repr_html_(self) -> str:
+        from accord.session.notebook import conversation_html  # noqa: PLC0415 - for notebooks, and they have time
+
+        return conversation_html(self.title or "Transcript", self.timeline, self.terminals)
+
+    def _repr_markdown_(self) -> str:
+        from accord.session.notebook import conversation_markdown  # noqa: PLC0415 - as above
+
+        return conversation_markdown(self.title or "Transcript", self.timeline, self.terminals)
+
     # --- replay
 
     def events(self, *, states: bool = True) -> list[Event]:

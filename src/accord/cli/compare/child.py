@@ -11,10 +11,9 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from accord.cli.options import AgentOptions
 from accord.cli.target import Target
@@ -68,11 +67,10 @@ def argv() -> list[str]:
     return [sys.executable, "-m", "accord.cli.compare.child"]
 
 
-def environment(root: Path, given: dict[str, str]) -> dict[str, Any]:
-    """The environment without the variables that lead Git out of the copy."""
-    named = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"}
-    kept = {name: value for name, value in given.items() if name not in named}
-    return {**kept, "GIT_CEILING_DIRECTORIES": str(root)}
+def environment(changes: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a copy: ours, with changes; None unsets a variable."""
+    changed: dict[str, str | None] = {**given, **changes}
+    return {name: value for name, value in changed.items() if value is not None}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
@@ -16,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from accord.cli.compare import child
-from accord.cli.compare.changes import changes_between
-from accord.cli.compare.folder_copy import FolderCopy, remove_folder
 from accord.cli.compare.report import ComparedRun, CompareEvents, CompareOutput, CompareText
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
@@ -27,11 +24,9 @@ from accord.cli.signals import Interrupts
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.target import Target, approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
-from accord.config import ConfigPaths
 from accord.display import exact, filled, joined, own
 from accord.errors import StoreError
-from accord.stores.folder import make_folder
-from accord.stores.owner import is_held, open_owner, owners_folder
+from accord.evaluation.copies import FolderCopies, open_copies
 from accord.time_scale import scaled
 
 TICK_SECONDS = 0.1
@@ -101,15 +96,14 @@ async def _compare(
     output: CompareOutput,
 ) -> int:
     source = Path.cwd()
-    async with _root() as root:
-        before = root / "before" / (source.name or "folder")
-        copies = {each.key: root / f"{number}" / (source.name or "folder") for number, each in enumerate(targets)}
-        await _copied(source, root, [before, *copies.values()], progress)
+    async with _opened(source, len(targets), progress) as (copies, made):
         results = {each.key: ComparedRun(each.entry.name) for each in targets}
+        folders = dict(zip((each.key for each in targets), made, strict=True))
         works = []
         for each in targets:
-            copy = copies[each.key]
-            works.append(_run(child.Job(str(copy), _moved(each, source, copy), options, content), root, output))
+            folder = folders[each.key]
+            job = child.Job(str(folder), _moved(each, source, folder), options, content)
+            works.append(_run(job, copies, output))
         ticking = asyncio.ensure_future(_tick(progress, results))
         try:
             await _gathered([work(results[each.key]) for work, each in zip(works, targets, strict=True)])
@@ -119,7 +113,7 @@ async def _compare(
             _forget(targets, results)
         for each in targets:
             result = results[each.key]
-            result.changes = await asyncio.to_thread(changes_between, before, copies[each.key])
+            result.changes = await copies.changes(folders[each.key])
             output.compared(result)
         output.summary(list(results.values()))
     return next((result.status for result in results.values() if result.status), int(Status.DONE))
@@ -145,12 +139,12 @@ def _moved(target: Target, source: Path, copy: Path) -> Target:
     return replace(target, entry=replace(target.entry, cwd=str(copy / Path(cwd).relative_to(source))))
 
 
-def _run(job: child.Job, root: Path, output: CompareOutput) -> Callable[[ComparedRun], Any]:
+def _run(job: child.Job, copies: FolderCopies, output: CompareOutput) -> Callable[[ComparedRun], Any]:
     async def work(result: ComparedRun) -> None:
         process = await asyncio.create_subprocess_exec(
             *child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
-            env=child.environment(root, dict(os.environ)),
+            env=child.environment(copies.environment, dict(os.environ)),
         )  # fmt: skip
         try:
             assert process.stdin is not None  # noqa: S101 - it is a pipe
@@ -211,54 +205,29 @@ async def _tick(progress: Progress, results: dict[str, ComparedRun]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _root() -> AsyncIterator[Path]:
-    """A private folder in the cache folder, removed in any case. Leftovers of killed processes are removed first."""
-    place = ConfigPaths.here().cache / "compare"
-    make_folder(place)
-    try:
-        owner = open_owner(place)
-    except StoreError as error:
-        raise CommandFailure(Status.FAILED, "start", str(error), cause="StoreError") from error
-    try:
-        for each in place.iterdir():
-            if not is_held(owners_folder(place), each.name):
-                await asyncio.to_thread(remove_folder, each)
-        root = place / owner.name
-        make_folder(root)
+async def _opened(source: Path, count: int, progress: Progress) -> AsyncIterator[tuple[FolderCopies, list[Path]]]:
+    files = 0
+
+    def on_file(number: int) -> None:
+        nonlocal files
+        files = number
+
+    async def show() -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            progress.show(filled("copying the folder: {} files  (Ctrl+C stops it)", files))
+
+    async with contextlib.AsyncExitStack() as stack:
+        showing = asyncio.ensure_future(show())
         try:
-            yield root
+            copies = await stack.enter_async_context(open_copies(source, "compare", on_file))
+            folders = [await copies.copy(f"{number}") for number in range(count)]
+        except StoreError as error:
+            raise CommandFailure(Status.FAILED, "start", str(error), cause="StoreError") from error
+        except OSError as error:
+            where = "" if error.filename is None else f"{error.filename}: "
+            message = f"the folder cannot be copied: {where}{error.strerror or error}"
+            raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
         finally:
-            await asyncio.shield(asyncio.to_thread(remove_folder, root))
-    finally:
-        owner.close()
-
-
-async def _copied(source: Path, root: Path, targets: list[Path], progress: Progress) -> None:
-    stop, count = threading.Event(), 0
-
-    def on_file() -> None:
-        nonlocal count
-        count += 1
-        if stop.is_set():
-            raise InterruptedError("the copy was stopped")
-
-    def copy() -> None:
-        folder = FolderCopy(source, leave_out=root.parent, on_file=on_file)
-        for each in targets:
-            make_folder(each.parent)
-            folder.make(each)
-
-    copying = asyncio.ensure_future(asyncio.to_thread(copy))
-    try:
-        while not copying.done():
-            await asyncio.wait([copying], timeout=TICK_SECONDS)
-            progress.show(filled("copying the folder: {} files  (Ctrl+C stops it)", count))
-        copying.result()
-    except OSError as error:
-        where = "" if error.filename is None else f"{error.filename}: "
-        message = f"the folder cannot be copied: {where}{error.strerror or error}"
-        raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
-    finally:
-        stop.set()
-        with contextlib.suppress(OSError):
-            await asyncio.shield(copying)
+            showing.cancel()
+        yield copies, folders

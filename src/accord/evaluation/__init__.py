@@ -1,0 +1,18 @@
+"""Prompts for agents, each in a copy of a folder of its own, and what came of them: the engine of `accord.evaluate`.
+
+`accord run --compare` works on the same copies.
+"""
+
+from accord.evaluation.evaluate import Limits, Task, evaluate
+from accord.evaluation.progress import ProgressBar
+from accord.evaluation.results import EvaluationResult, ResultsFileError, read_results
+
+__all__ = [
+    "EvaluationResult",
+    "Limits",
+    "ProgressBar",
+    "ResultsFileError",
+    "Task",
+    "evaluate",
+    "read_results",
+]

@@ -1,0 +1,225 @@
+"""`accord.evaluate`: a list of prompts against several agents, with limits, and results that survive a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from accord.client import Deadlines, InProcessAgent, PermissionCallback, Policy, Session, StrPath, Turn, connect
+from accord.errors import AccordError, ConnectionLost, DeadlineExceeded
+from accord.evaluation.changes import patch_of
+from accord.evaluation.copies import FolderCopies, open_copies
+from accord.evaluation.results import EvaluationResult, ResultsFile
+from accord.session.event import Cost, ToolChanged
+
+__all__ = ["AgentCommand", "Limits", "Task", "evaluate"]
+
+_INSIDE = [
+    *(f"allow {kind}:**" for kind in ("read", "search", "edit", "delete", "move")),
+    "allow think",
+    "allow execute",
+]
+"""What an agent may do without being asked: everything in its copy, and commands."""
+
+log = logging.getLogger("accord.evaluation")
+
+AgentCommand: TypeAlias = StrPath | Sequence[StrPath] | InProcessAgent
+"""An agent to evaluate: a program, its argv, or an agent in this process."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A prompt with a name of its own, by which its results are found again."""
+
+    name: str
+    prompt: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends one task with one agent; None is for ever."""
+
+    seconds: float | None = 600.0
+    """For the turn."""
+    tool_calls: int | None = None
+    """How many tool calls it may make."""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    task: Task
+    name: str
+    agent: AgentCommand
+    repetition: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.task.name, self.name, self.repetition
+
+
+async def evaluate(  # noqa: PLR0913 - each is one thing that a user may want to decide
+    tasks: Sequence[str | Task],
+    agents: Mapping[str, AgentCommand],
+    *,
+    results: StrPath,
+    folder: StrPath = ".",
+    repetitions: int = 1,
+    parallel: int = 2,
+    limits: Limits | None = None,
+    permission: PermissionCallback | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> list[EvaluationResult]:
+    """Give every task to every agent, each in a fresh copy of the folder, and keep what came of it in a file.
+
+    `results` gets a line of JSON for each task, agent and repetition as soon as it is known. A call with the same file
+    goes on where an earlier one ended or was killed: what is in the file is not done again. A task that is a text is
+    named by it.
+
+    `parallel` of them run at a time. `permission` answers the agents; unless it is given, commands and everything
+    inside the copy are allowed, and what asks for more is denied. `progress` is called with the numbers of results, of
+    all, and of failures, such as `ProgressBar()`.
+
+    **The copies are no sandbox.** An agent's program runs as you, and can read and write whatever you can. Run
+    agents that you do not trust in a container.
+
+    Returns:
+        All results of the file, those of earlier calls too.
+
+    Raises:
+        ValueError: Two tasks have one name, or a number is less than 1.
+        ResultsFileError: The file is something else.
+        OSError: The folder cannot be copied, or the file not be written.
+    """
+    named = [task if isinstance(task, Task) else Task(task, task) for task in tasks]
+    if len({task.name for task in named}) < len(named):
+        raise ValueError("two tasks have the same name")
+    if repetitions < 1 or parallel < 1:
+        raise ValueError("repetitions and parallel are at least 1")
+    trials = [
+        _Trial(task, name, agent, number)
+        for number in range(repetitions)
+        for task in named
+        for name, agent in agents.items()
+    ]
+    file = ResultsFile(Path(results))
+    try:
+        evaluation = _Evaluation(file, trials, limits or Limits(), permission, progress)
+        if evaluation.left:
+            place = Path(os.path.realpath(folder))  # noqa: ASYNC240 - for its name
+            async with open_copies(place, "evaluate") as copies:
+                await evaluation.run(copies, parallel)
+    finally:
+        file.close()
+    return file.results
+
+
+class _Evaluation:
+    def __init__(
+        self,
+        file: ResultsFile,
+        trials: list[_Trial],
+        limits: Limits,
+        permission: PermissionCallback | None,
+        progress: Callable[[int, int, int], object] | None,
+    ) -> None:
+        done = {result.key for result in file.results}
+        wanted = {trial.key for trial in trials}
+        self._file = file
+        self._limits = limits
+        self._permission = permission
+        self._progress = progress
+        self._total = len(trials)
+        self._counted = [result for result in file.results if result.key in wanted]
+        self.left = [trial for trial in trials if trial.key not in done]
+        self._show()
+
+    async def run(self, copies: FolderCopies, parallel: int) -> None:
+        waiting = iter(enumerate(self.left))
+
+        async def work() -> None:
+            for number, trial in waiting:
+                result = await self._trial(trial, copies, f"trial-{number}")
+                self._file.add(result)
+                self._counted.append(result)
+                self._show()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(parallel, len(self.left))):
+                group.create_task(work())
+
+    def _show(self) -> None:
+        if self._progress is not None:
+            failed = sum(result.stop_reason != "end_turn" for result in self._counted)
+            self._progress(len(self._counted), self._total, failed)
+
+    async def _trial(self, trial: _Trial, copies: FolderCopies, place: str) -> EvaluationResult:
+        folder = await copies.copy(place)
+        try:
+            return await self._run(trial, copies, folder)
+        finally:
+            await copies.remove(folder)
+
+    async def _run(self, trial: _Trial, copies: FolderCopies, folder: Path) -> EvaluationResult:
+        result = EvaluationResult(
+            task=trial.task.name, agent=trial.name, repetition=trial.repetition, prompt=trial.task.prompt
+        )
+        begun = time.monotonic()
+        try:
+            async with connect(
+                *_target(trial.agent),
+                program_cwd=folder,
+                env=copies.environment,
+                permission=self._permission or Policy(_INSIDE, default="deny"),
+                deadlines=Deadlines(turn_seconds=self._limits.seconds),
+            ) as agent:
+                session = await agent.new_session(folder)
+                turn = session.prompt(trial.task.prompt)
+                begun = time.monotonic()
+                try:
+                    await self._watch(turn, result)
+                finally:
+                    result.seconds = round(time.monotonic() - begun, 3)
+                    _note(result, turn, session)
+        except AccordError as error:
+            log.info("%s with %s failed: %s", trial.task.name, trial.name, error)
+            result.error = "limit" if isinstance(error, DeadlineExceeded) else type(error).__name__
+            result.message = str(error)
+            result.exit = error.exit_status if isinstance(error, ConnectionLost) else None
+            result.stop_reason = None
+        changes = await copies.changes(folder)
+        result.changes = [{"path": change.path, "operation": change.operation} for change in changes]
+        result.patch = "".join(map(patch_of, changes))
+        return result
+
+    async def _watch(self, turn: Turn, result: EvaluationResult) -> None:
+        calls: set[str] = set()
+        async with turn:
+            async for event in turn:
+                if isinstance(event, ToolChanged):
+                    calls.add(event.id)
+                    if self._limits.tool_calls is not None and len(calls) > self._limits.tool_calls:
+                        result.error, result.message = "limit", f"more than {self._limits.tool_calls} tool calls"
+                        turn.cancel()
+
+
+def _target(agent: AgentCommand) -> tuple[Any, ...]:
+    return tuple(agent) if isinstance(agent, Sequence) and not isinstance(agent, str) else (agent,)
+
+
+def _note(result: EvaluationResult, turn: Turn, session: Session) -> None:
+    result.text, result.answer, result.stop_reason = turn.text, turn.answer, turn.stop_reason
+    result.tool_calls = [
+        {"title": call.title or call.name or call.id, "kind": call.kind, "status": call.status}
+        for call in turn.tool_calls
+    ]
+    usage, cost = turn.token_usage, None if session.transcript.usage is None else session.transcript.usage.cost
+    if usage is not None:
+        result.token_usage = {name: getattr(usage, name) for name in usage.__struct_fields__}
+    if isinstance(cost, Cost):
+        result.cost = {"amount": cost.amount, "currency": cost.currency}
