@@ -10,6 +10,7 @@ import pytest
 
 import accord
 from accord.client import ConnectedAgent
+from accord.testing import Recorder
 
 
 def worker(sessions: list[str] | None = None) -> accord.Agent:
@@ -75,7 +76,8 @@ async def test_a_policy_answers(tmp_path: Path) -> None:
 
 async def test_an_open_agent_gets_a_session_per_call_and_a_session_stays(tmp_path: Path) -> None:
     sessions: list[str] = []
-    async with accord.connect(worker(sessions), permission=lambda _: True) as agent:
+    recorder = Recorder()
+    async with accord.connect(worker(sessions), permission=lambda _: True, observers=[recorder]) as agent:
         each = accord.as_function(agent, cwd=tmp_path)
         await each("one")
         await each("two")
@@ -83,6 +85,7 @@ async def test_an_open_agent_gets_a_session_per_call_and_a_session_stays(tmp_pat
         same = accord.as_function(session)
         await asyncio.gather(same("three"), same("four"))
         assert not session.is_closed
+        assert recorder.methods("out").count("session/close") == 2
     assert len(set(sessions[:2])) == 2
     assert sessions[2:] == [session.id, session.id]
 

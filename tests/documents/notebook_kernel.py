@@ -43,7 +43,7 @@ def main(place: Path) -> int:
         os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
         os.environ["PYTHONPATH"] = str(ROOT / "src")
         os.environ["XDG_STATE_HOME"] = name
-        notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells()])  # type: ignore[no-untyped-call]
+        notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells()])
         NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": name}}).execute()
     shown = [
         output["data"]

@@ -88,7 +88,7 @@ async def test_a_real_agent_is_a_tool_of_a_framework(framework: str, talk: Talk,
             env=talk.agent.environment(stage.place),
             permission=accord.Policy(["allow all"]),
             deadlines=DEADLINES,
-            login=(lambda _: talk.agent.login) if talk.agent.login else None,
+            login=lambda _: talk.agent.login or "",
         )
         result = await FRAMEWORKS[framework](function)
         assert GOODBYE in result

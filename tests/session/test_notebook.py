@@ -40,7 +40,7 @@ def everywhere(text: str) -> list[Entry]:
     call = ToolCall("1", title=text, kind=text, status=text, content=[*content, Diff([change]), TerminalView("t")])
     bare = ToolCall("2", name=text, raw_input={text: text})
     plan = Plan("p", [PlanEntry(text, text, text)])
-    return [Message(who, None, Passage(blocks)) for who in ("user", "agent", "thought")] + [call, bare, plan]  # type: ignore[arg-type,return-value]
+    return [Message(who, None, Passage(blocks)) for who in ("user", "agent", "thought")] + [call, bare, plan]  # type: ignore[return-value]
 
 
 def terminals(text: str) -> dict[str, TerminalEntry]:

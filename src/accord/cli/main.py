@@ -15,6 +15,7 @@ VERBS = {
     "agents": "the known agents: ls, info, add, rm, login, doctor",
     "sessions": "conversations: ls, show, resume, fork, rm, export, import, watch, prune",
     "cancel": "stop a turn that runs in another terminal",
+    "new": "write a small project with an agent, its tests and the lines for editors",
     "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
     "check": "judge whether an agent or a client keeps the protocol",
 }

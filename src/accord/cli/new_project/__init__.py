@@ -1,0 +1,1 @@
+"""The files that `accord new` writes."""
