@@ -1225,4 +1225,37 @@ MUTANTS = (
         "        offer = Offer()\n",
         "tests/client/test_addresses.py::test_files_and_terminals_are_offered_to_an_address_only_by_option[None-expected0]",
     ),
+    # --- objects of the official SDK, notebooks, evaluations
+    Mutant(
+        "the official SDK's objects",
+        "a key of _meta replaces an argument",
+        "compat/acp/engine.py",
+        "    kept = {key: value for key, value in meta.items() if key not in arguments}\n",
+        "    kept = dict(meta)\n",
+        "tests/compat/test_streams.py::test_no_key_of_meta_names_an_argument",
+    ),
+    Mutant(
+        "notebooks",
+        "the text of an agent is markup",
+        "session/notebook.py",
+        "    return html.escape(text, quote=True)\n",
+        "    return text\n",
+        "tests/session/test_notebook.py::test_nothing_of_others_becomes_markup",
+    ),
+    Mutant(
+        "evaluations",
+        "a line that a kill cut in two spoils the file",
+        "evaluation/results.py",
+        "        self._file.truncate(whole)\n",
+        "",
+        "tests/evaluation/test_evaluate.py::test_results_are_lines_with_a_version_and_what_is_there_is_not_done_again",
+    ),
+    Mutant(
+        "evaluations",
+        "what is done is done again",
+        "evaluation/evaluate.py",
+        "        self.left = [trial for trial in trials if trial.key not in done]\n",
+        "        self.left = list(trials)\n",
+        "tests/evaluation/test_evaluate.py::test_results_are_lines_with_a_version_and_what_is_there_is_not_done_again",
+    ),
 )

@@ -56,7 +56,7 @@ def as_model(
 
 
 async def _pieces(opening: AbstractAsyncContextManager[Session], prompt: str) -> AsyncIterator[tuple[str, str]]:
-    """Who says what, as it comes."""
+    """The chunks of the agent and its thoughts, each with its speaker, as they come."""
     async with opening as session, session.prompt(prompt) as turn:
         async for event in turn:
             if isinstance(event, MessageChunk) and event.speaker != "user" and isinstance(event.block, Text):

@@ -123,7 +123,7 @@ async def open_target(
 
 
 def result_text(turn: Turn) -> str:
-    """What a model reads of a turn: its text, the changed files, and its end where that is not the usual one."""
+    """The result for a model: the turn's text, the changed files, and its end where that is not the usual one."""
     parts = [turn.text.strip()]
     changed = list(dict.fromkeys(change.path for change in turn.diffs))
     if changed:

@@ -1,4 +1,4 @@
-"""What came of one prompt of the blocking client."""
+"""The result of one prompt of the blocking client."""
 
 from __future__ import annotations
 

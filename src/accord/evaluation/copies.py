@@ -59,7 +59,7 @@ class FolderCopies:
         return target
 
     async def changes(self, copy: Path) -> list[FileChange]:
-        """What is different in a copy."""
+        """The files that are different in a copy."""
         return await asyncio.to_thread(changes_between, self.before, copy)
 
     async def remove(self, copy: Path) -> None:

@@ -25,7 +25,7 @@ _INSIDE = [
     "allow think",
     "allow execute",
 ]
-"""What an agent may do without being asked: everything in its copy, and commands."""
+"""The rules without `permission`: an agent may do everything in its copy, and commands."""
 
 log = logging.getLogger("accord.evaluation")
 
@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends one task with one agent; None is for ever."""
+    """The limits of one task with one agent; None is for ever."""
 
     seconds: float | None = 600.0
     """For the turn."""

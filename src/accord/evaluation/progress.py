@@ -1,4 +1,4 @@
-"""How far an evaluation is, as one line that is written again and again."""
+"""The progress of an evaluation, as one line that is written again and again."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class ResultsFileError(AccordError):
 
 
 class EvaluationResult(msgspec.Struct, kw_only=True, omit_defaults=True, tag="result", tag_field="type"):
-    """What came of one task with one agent."""
+    """The result of one task with one agent."""
 
     task: str
     """The name of the task."""
@@ -60,7 +60,7 @@ class EvaluationResult(msgspec.Struct, kw_only=True, omit_defaults=True, tag="re
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What a result is known by: a run goes on with those that are missing."""
+        """The names by which a result is found again: a run goes on with those that are missing."""
         return self.task, self.agent, self.repetition
 
 

@@ -175,7 +175,7 @@ def _plain(text: str) -> str:
 
 
 def _inert(text: str) -> str:
-    """Markdown of others: HTML is text, and a picture is a link that nobody loads."""
+    """Markdown of others: HTML is text, and a picture is a link that no page loads."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("![", "\\!\\[")
 
 

@@ -70,7 +70,7 @@ class _EveryMethod(dict[str, Handler]):
 
 
 class EngineConnection:
-    """What the SDK's classes use of the connection below them, over `accord.Connection`."""
+    """The five methods that the SDK's classes call of the connection below them, over `accord.Connection`."""
 
     def __init__(
         self,

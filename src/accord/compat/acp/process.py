@@ -22,7 +22,7 @@ _LOOK_SECONDS = 0.02
 
 
 class StderrReader:
-    """What a program writes to stderr. It is always read from the program, so that the program never waits.
+    """The stderr of a program. It is always read from the program, so that the program never waits.
 
     At most 1 MiB waits here to be read; beyond that the oldest is dropped.
     """
@@ -80,7 +80,7 @@ class AgentProcess:
     def __init__(self, transport: ProcessTransport, stderr: StderrReader | None) -> None:
         self._transport = transport
         self.stderr = stderr
-        """What the program writes to stderr, where that was asked for."""
+        """The stderr of the program, where it was asked for."""
 
     @property
     def pid(self) -> int:

@@ -34,7 +34,7 @@ def transport_of(writer: Any, reader: Any) -> Transport:
 
 
 class _Link:
-    """What both have in common: senders in their order, and a receiver that an own `close` wakes up."""
+    """The common part of both: senders in their order, and a receiver that an own `close` wakes up."""
 
     def __init__(self) -> None:
         self._sending = asyncio.Lock()
