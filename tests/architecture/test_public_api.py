@@ -41,6 +41,7 @@ OUTSIDE = frozenset(
         "os",
         "pathlib",
         "ssl",
+        "pydantic_ai",
         "types",
         "typing",
         "typing_extensions",

@@ -190,8 +190,8 @@ asyncio.run(kernel())
 """
     )
 
-    opened, explained, streamed, closed, end = said.stdout.split("--\n")
-    assert (opened, closed, end) == ("", "", "2 turns\n")
+    opened, explained, shown, streamed, closed, end = said.stdout.split("--\n")
+    assert (opened, shown, closed, end) == ("", "", "", "2 turns\n")
     assert "notes.txt" in explained
     assert streamed.strip()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.evaluation import EvaluationResult, Limits, ProgressBar, ResultsFileError, Task, read_results
+from accord.evaluation import EvaluationResult, ProgressBar, ResultsFileError, Task, TaskLimits, read_results
 from tests.limits import limit
 
 
@@ -129,7 +129,7 @@ async def test_a_failure_is_a_result_and_the_others_go_on(project: Path, tmp_pat
 
 
 async def test_limits_end_a_task(project: Path, tmp_path: Path) -> None:
-    limits = Limits(seconds=0.5, tool_calls=2)
+    limits = TaskLimits(seconds=0.5, tool_calls=2)
     results = await accord.evaluate(
         ["hang", "calls 5", "calls 2"], {"a": writer()}, folder=project, results=tmp_path / "r.jsonl", limits=limits
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from accord.client.connect import StrPath
+from accord.client.agent import ConnectedAgent
+from accord.client.connect import ConnectOptions, StrPath
 from accord.client.function import open_target
+from accord.client.launch import InProcessAgent
 from accord.client.session import Session
 from accord.session.client_requests import McpServer
 from accord.session.content import Text
 from accord.session.event import MessageChunk
+from accord.transport.interface import Transport
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -21,7 +24,11 @@ __all__ = ["as_model"]
 
 
 def as_model(
-    *target: Any, model_name: str = "acp", cwd: StrPath = ".", mcp_servers: Sequence[McpServer] = (), **options: Any
+    *target: Session | ConnectedAgent | InProcessAgent | Transport | StrPath,
+    model_name: str = "acp",
+    cwd: StrPath = ".",
+    mcp_servers: Sequence[McpServer] = (),
+    **options: Unpack[ConnectOptions],
 ) -> FunctionModel:
     """An agent as a model of pydantic-ai: `Agent(as_model("gemini", "--acp"))`.
 
@@ -36,7 +43,7 @@ def as_model(
     from pydantic_ai.models.function import DeltaThinkingPart, FunctionModel  # noqa: PLC0415
 
     def pieces(messages: Sequence[ModelMessage]) -> AsyncIterator[tuple[str, str]]:
-        return _pieces(open_target(target, cwd, mcp_servers, options), _last_prompt(messages))
+        return _pieces(open_target(target, cwd, mcp_servers, {**options}), _last_prompt(messages))
 
     async def stream(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[str | DeltaThinkingCalls]:
         async for speaker, text in pieces(messages):

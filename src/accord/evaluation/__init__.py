@@ -3,16 +3,17 @@
 `accord run --compare` works on the same copies.
 """
 
-from accord.evaluation.evaluate import Limits, Task, evaluate
+from accord.evaluation.evaluate import AgentCommand, Task, TaskLimits, evaluate
 from accord.evaluation.progress import ProgressBar
 from accord.evaluation.results import EvaluationResult, ResultsFileError, read_results
 
 __all__ = [
+    "AgentCommand",
     "EvaluationResult",
-    "Limits",
     "ProgressBar",
     "ResultsFileError",
     "Task",
+    "TaskLimits",
     "evaluate",
     "read_results",
 ]

@@ -18,7 +18,7 @@ from accord.evaluation.copies import FolderCopies, open_copies
 from accord.evaluation.results import EvaluationResult, ResultsFile
 from accord.session.event import Cost, ToolChanged
 
-__all__ = ["AgentCommand", "Limits", "Task", "evaluate"]
+__all__ = ["AgentCommand", "Task", "TaskLimits", "evaluate"]
 
 _INSIDE = [
     *(f"allow {kind}:**" for kind in ("read", "search", "edit", "delete", "move")),
@@ -42,7 +42,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TaskLimits:
     """The limits of one task with one agent; None is for ever."""
 
     seconds: float | None = 600.0
@@ -71,7 +71,7 @@ async def evaluate(  # noqa: PLR0913 - each is one thing that a user may want to
     folder: StrPath = ".",
     repetitions: int = 1,
     parallel: int = 2,
-    limits: Limits | None = None,
+    limits: TaskLimits | None = None,
     permission: PermissionCallback | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> list[EvaluationResult]:
@@ -109,7 +109,7 @@ async def evaluate(  # noqa: PLR0913 - each is one thing that a user may want to
     ]
     file = ResultsFile(Path(results))
     try:
-        evaluation = _Evaluation(file, trials, limits or Limits(), permission, progress)
+        evaluation = _Evaluation(file, trials, limits or TaskLimits(), permission, progress)
         if evaluation.left:
             place = Path(os.path.realpath(folder))  # noqa: ASYNC240 - for its name
             async with open_copies(place, "evaluate") as copies:
@@ -124,7 +124,7 @@ class _Evaluation:
         self,
         file: ResultsFile,
         trials: list[_Trial],
-        limits: Limits,
+        limits: TaskLimits,
         permission: PermissionCallback | None,
         progress: Callable[[int, int, int], object] | None,
     ) -> None:
