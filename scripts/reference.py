@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PAGES = ("accord", "accord.agent", "accord.client", "accord.testing", "accord.check", "accord.adapters")
+PAGES = ("accord", "accord.agent", "accord.client", "accord.testing", "accord.check", "accord.adapters", "accord.serve")
 SIDES = frozenset(page.partition(".")[2] for page in PAGES[1:])
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE_BY = re.compile(r"\bMade (by|for)\b")

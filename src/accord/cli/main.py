@@ -16,9 +16,10 @@ VERBS = {
     "sessions": "conversations: ls, show, resume, fork, rm, export, import, watch, prune",
     "cancel": "stop a turn that runs in another terminal",
     "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
+    "serve": "an agent over WebSocket and HTTP, for clients with a token",
     "check": "judge whether an agent or a client keeps the protocol",
 }
-LATER = ("tap", "replay", "inspect", "serve", "bridge", "proxy")
+LATER = ("tap", "replay", "inspect", "bridge", "proxy")
 
 HELP = """\
 usage: accord VERB ...
