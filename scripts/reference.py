@@ -30,6 +30,7 @@ PAGES = (
     "accord.check",
     "accord.adapters",
     "accord.evaluation",
+    "accord.serve",
 )
 SIDES = frozenset(page.partition(".")[2] for page in PAGES[1:])
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"

@@ -2,9 +2,9 @@
 
 `accord` has the entry points (`Agent`, `connect`, `open`), what both sides share (content, events, options, the
 transcript, errors) and the engine. `accord.agent` has what an agent's author is given, `accord.client` what a client's
-author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker, `accord.adapters` what
-serves the agents of other frameworks. The types of an edition are in `accord.protocol.v1`, `accord.protocol.v2` and
-`accord.protocol.v2_june`.
+author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker, `accord.serve` the server
+for the network, `accord.adapters` what serves the agents of other frameworks. The types of an edition are in
+`accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
 
 Names are loaded when they are first used, so that `import accord` stays cheap.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         check as check,
         client as client,
         evaluation as evaluation,
+        serve as serve,
         testing as testing,
     )
     from accord.agent import (
@@ -309,5 +310,5 @@ else:
             "accord.workspace.files": "ReadHook WriteHook",
         },
         eager=("__version__",),
-        submodules=("adapters", "agent", "check", "client", "evaluation", "testing"),
+        submodules=("adapters", "agent", "check", "client", "evaluation", "serve", "testing"),
     )

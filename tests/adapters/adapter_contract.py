@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import os
+import signal
 import sys
 import threading
 import time
@@ -16,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import accord
 from accord.agent import Agent
 from accord.errors import RequestError
 from accord.stores import MemoryStore
@@ -38,6 +41,13 @@ def begun(cwd: str) -> threading.Event:
 def released(cwd: str) -> threading.Event:
     """Set by a test when a tool that blocks its thread may go on."""
     return _released.setdefault(cwd, threading.Event())
+
+
+async def _killed_in_its_tool(session: accord.client.Session, pid_file: Path) -> None:
+    async with session.prompt("sleep") as turn:
+        async for event in turn:
+            if isinstance(event, accord.ToolChanged):
+                os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
 
 class AdapterContract(abc.ABC):
@@ -183,6 +193,30 @@ class AdapterContract(abc.ABC):
             "read / remember",
             "again / remember",
         ]
+
+    def program(self) -> str:
+        """The agent of the module beside, as a program."""
+        module = type(self).__module__.replace("test_", "") + "_agent"
+        return f"from accord.adapters import serve; from {module} import agent; serve(agent, 'killed').run()"
+
+    @pytest.mark.long
+    async def test_after_a_kill_the_history_is_whole(self, project: Path) -> None:
+        env = {"XDG_STATE_HOME": str(project), "PYTHONWARNINGS": "ignore"}
+        program = f"import os, pathlib; pathlib.Path('{project}/pid').write_text(str(os.getpid())); {self.program()}"
+        command = (sys.executable, "-c", program)
+        deadlines = accord.Deadlines(start_seconds=limit(60.0))
+        async with accord.connect(*command, env=env, deadlines=deadlines) as remote:
+            session = await remote.new_session(project)
+            for text in ("hello", "read"):
+                await session.prompt(text)
+            with pytest.raises(accord.ConnectionLost):
+                await _killed_in_its_tool(session, project / "pid")
+        async with accord.connect(*command, env=env, deadlines=deadlines) as remote:
+            session = await remote.load_session(session.id, project)
+            remembered = await session.prompt("remember")
+            again = await session.prompt("read")
+        assert remembered.text == "hello / read / sleep / remember"
+        assert again.text.endswith("Done: before")
 
     # --- the end
 

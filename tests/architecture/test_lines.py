@@ -33,6 +33,7 @@ ALLOWED = {
         "testing",
         "client/services.py",
         "connection/update_batches.py",
+        "serve/session_rules.py",
         "session/editions/v2/updates.py",
         "transport/routing.py",
     },

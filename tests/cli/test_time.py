@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -21,7 +21,7 @@ def _target(idle_seconds: float | None) -> Target:
 @pytest.mark.parametrize("idle_seconds", [None, 60.0])
 def test_a_timeout_is_the_time_of_every_phase_longer_or_shorter(seconds: float, idle_seconds: float | None) -> None:
     deadlines = line_deadlines(_target(idle_seconds), AgentOptions(timeout=seconds))
-    assert deadlines == Deadlines(seconds, seconds, seconds, seconds, seconds)
+    assert deadlines == Deadlines(*[seconds] * len(fields(Deadlines)))
 
 
 def test_without_a_timeout_the_config_counts() -> None:

@@ -229,6 +229,23 @@ async def test_a_message_is_not_sent_twice_to_a_server_that_would_take_it_twice(
     assert len(server.of("POST")) == 2
 
 
+async def test_a_stream_that_fell_silent_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.http_stream.SILENCE_SECONDS", limit(0.2))
+    server, cursors = Server(is_resumable=True), list[str | None]()
+
+    async def stream(request: Request) -> None:
+        cursors.append(request.headers.get("last-event-id"))
+        await request.stream()
+        await request.chunk(serialize_event(update(len(cursors)), id=str(len(cursors))))
+        await request.chunk(KEEPALIVE)
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(3) == [update(1), update(2), update(3)]
+    assert cursors[:3] == [None, "1", "2"]
+
+
 # --- sessions
 
 

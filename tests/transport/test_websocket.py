@@ -159,6 +159,42 @@ async def test_without_the_advertisement_a_cut_is_the_end() -> None:
         assert client.kinds == ["gap"]
 
 
+async def test_a_socket_that_answers_no_ping_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.websocket_link.PING_SECONDS", limit(0.1))
+
+    async def talk(socket: ServerConnection) -> None:
+        await talk_once(socket)
+        socket.transport.pause_reading()
+        await seen.wait()
+        socket.transport.abort()
+
+    seen = asyncio.Event()
+    async with websocket_server(talk) as address, connected(address) as client:
+        with pytest.raises(ConnectionLost):
+            await client.receive(1)
+        seen.set()
+        assert client.kinds == ["gap"]
+
+
+async def test_a_socket_that_this_side_does_not_read_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.websocket_link.PING_SECONDS", limit(0.05))
+    texts = [b'"' + b"x" * 60_000 + b'"'] * 20
+
+    async def talk(socket: ServerConnection) -> None:
+        await talk_once(socket)
+        for text in texts:
+            await socket.send(text, text=True)
+        await socket.wait_closed()
+
+    async with websocket_server(talk) as address, connected(address) as client:
+        link = client.transport._link  # type: ignore[attr-defined]
+        async with asyncio.timeout(limit(20.0)):
+            while not link._is_paused:
+                await asyncio.sleep(0.01)
+        await asyncio.wait([asyncio.create_task(link.wait_lost())], timeout=limit(0.3))
+        assert await client.receive(len(texts)) == texts
+
+
 async def test_a_server_that_closes_is_a_clean_end() -> None:
     async with websocket_server(talk_once) as address, connected(address) as client:
         async with asyncio.timeout(limit(20.0)):

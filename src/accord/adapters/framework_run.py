@@ -20,14 +20,16 @@ from accord.adapters.mcp_tools import ClientTool, client_tools
 from accord.adapters.prompt_parts import MediaKind, PromptPart, plain_prompt, prompt_parts
 from accord.adapters.result_content import json_text, json_value
 from accord.adapters.tool_calls import ToolCalls
-from accord.agent import Tool, Turn
+from accord.adapters.tool_description import decoded_arguments, todos_of
+from accord.agent import McpResult, Tool, Turn
 from accord.errors import StoreError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
+from accord.session.content import Text
 from accord.session.event import PlanEntry
 from accord.time_scale import scaled
 
-__all__ = ["FrameworkRun", "UserAnswer", "has_abandoned_runs"]
+__all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "FrameworkRun", "UserAnswer", "has_abandoned_runs"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -39,6 +41,9 @@ KEEP_SECONDS = scaled(2.0)
 CONTEXT_TOKENS = 128_000
 MAX_TITLE = 60
 ANSWER = "answer"
+# Of the names of the client's MCP tools: an agent has names that cannot be known before it runs.
+CLIENT_PREFIX = "mcp_"
+NOT_ALLOWED = "The user did not allow it."
 
 _abandoned: set[asyncio.Task[Any]] = set()
 """Runs that go on although they were cancelled; referred to here, so that they are not collected while they run."""
@@ -172,6 +177,19 @@ class FrameworkRun(abc.ABC):
         """
         return await client_tools(self.turn, taken, prefix=prefix)
 
+    async def run_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
+        """Call a tool of the client's MCP servers, for frameworks that have no approval of their own for it.
+
+        The user is asked first, unless the server says that the tool changes nothing; a refusal is a result with
+        `is_error`, and its call is cancelled.
+        """
+        if not tool.is_read_only:
+            given = dict(arguments)
+            if not await self.ask_call(call_id, tool.name, given, annotations=tool.annotations):
+                return McpResult([Text(NOT_ALLOWED)], is_error=True)
+        await self.calls.begin(call_id)
+        return await tool.call(arguments)
+
     def option(self, option_id: str) -> str | bool | None:
         """The value of a config option; None if the agent has none of this id."""
         try:
@@ -208,6 +226,21 @@ class FrameworkRun(abc.ABC):
         if used:
             total = self.state.cost or None
             await self.turn.update_usage(used, size or max(CONTEXT_TOKENS, used), cost=total)
+
+    async def announce_call(
+        self,
+        call_id: str,
+        name: str,
+        arguments: JsonValue = None,
+        *,
+        title: str | None = None,
+        annotations: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Announce a call, as `ToolCalls.announce` does; the todos that it writes are the plan."""
+        await self.calls.announce(call_id, name, arguments, title=title, annotations=annotations)
+        todos = todos_of(name, decoded_arguments(arguments))
+        if todos is not None:
+            await self.plan(todos)
 
     # --- questions
 

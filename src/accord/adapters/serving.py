@@ -22,6 +22,9 @@ OpenRun: TypeAlias = Callable[[Turn], FrameworkRun]
 ADAPTERS: tuple[tuple[str, str], ...] = (
     ("pydantic_ai", "accord.adapters.pydantic_ai"),
     ("langgraph", "accord.adapters.langgraph"),
+    ("agents", "accord.adapters.openai_agents"),
+    ("google.adk", "accord.adapters.google_adk"),
+    ("strands", "accord.adapters.strands"),
 )
 
 _runs: WeakKeyDictionary[Agent, OpenRun] = WeakKeyDictionary()
@@ -71,11 +74,13 @@ def open_run_of(agent: Agent) -> OpenRun | None:
 
 
 def adapter_of(agent: object) -> str:
-    """The module of the adapter for an object.
+    """The module of the adapter for an object; a text is the address of an agent that speaks AG-UI.
 
     Raises:
         UnknownFramework: There is none.
     """
+    if isinstance(agent, str):
+        return "accord.adapters.ag_ui"
     for kind in type(agent).__mro__:
         for framework, module in ADAPTERS:
             if kind.__module__ == framework or kind.__module__.startswith(f"{framework}."):

@@ -2,6 +2,7 @@
 
 from accord.agent.agent import (
     Agent,
+    AsgiApplication,
     CommandHandler,
     ExtensionHandler,
     LoginCheck,
@@ -47,6 +48,7 @@ from accord.agent.question import (
 from accord.agent.registrations import PromptKind
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
+from accord.agent.shared_sessions import SharedSessions
 from accord.agent.terminal import (
     CommandOutcome,
     Terminal,
@@ -99,6 +101,7 @@ from accord.session.event import (
 
 __all__ = [
     "Agent",
+    "AsgiApplication",
     "Background",
     "BlockingClient",
     "BlockingCompaction",
@@ -154,6 +157,7 @@ __all__ = [
     "SessionHandler",
     "SessionState",
     "Severity",
+    "SharedSessions",
     "Showable",
     "Speaker",
     "StateChanged",

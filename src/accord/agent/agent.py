@@ -8,8 +8,9 @@ import signal
 import sys
 import threading
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Self, TypeAlias, TypeVar, overload
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
 import accord.transport
@@ -18,6 +19,7 @@ from accord.agent.client_connection import ClientConnection, Extension
 from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
+from accord.agent.shared_sessions import SharedSessions
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
@@ -32,6 +34,7 @@ from accord.transport.interface import Transport
 
 __all__ = [
     "Agent",
+    "AsgiApplication",
     "CommandHandler",
     "ExtensionHandler",
     "LoginCheck",
@@ -82,6 +85,21 @@ E = TypeVar("E", bound=ExtensionHandler)
 N = TypeVar("N", bound=NotificationHandler)
 
 CANCEL_GRACE_SECONDS = scaled(5.0)
+
+
+class AsgiApplication(Protocol):
+    """An application for any ASGI server. Made by `Agent.asgi`."""
+
+    async def __call__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ) -> None:
+        """Serve one request, one socket, or the life of the server."""
+
+    async def close(self) -> None:
+        """End all connections."""
 
 
 class Agent:
@@ -342,8 +360,10 @@ class Agent:
                 self._store = self._store_wanted
         return self._store
 
-    async def serve(self, transport: Transport) -> None:
+    async def serve(self, transport: Transport, *, shared: SharedSessions | None = None) -> None:
         """Serve one client over any transport until it is gone; may be called for several at the same time.
+
+        Clients that are served with the same `shared` may have the same session open.
 
         Raises:
             LocalProtocolError: There is no handler for prompts.
@@ -361,9 +381,26 @@ class Agent:
             drafts=self._drafts,
             cancel_grace_seconds=self._cancel_grace_seconds,
             in_use=self._in_use,
+            shared=shared,
         )
         async with self._registrations.threads.in_use(self._cancel_grace_seconds):
             await served.serve()
+
+    def asgi(self, **options: object) -> AsgiApplication:
+        """An ASGI application that serves this agent over WebSocket and streamable HTTP, at `/acp`.
+
+        Run it with any ASGI server, or mount it in an application of FastAPI, Starlette or Litestar. `options` are
+        those of `accord.serve.HostOptions`; `authenticate` must be among them.
+
+        Raises:
+            LocalProtocolError: Nothing says who may connect, or no installed package serves applications.
+        """
+        # Registered as an entry point: this package does not import the one above it.
+        found = entry_points(group="accord.applications", name="asgi")
+        if not found:
+            raise LocalProtocolError("no application for agents is installed", field="asgi", expected="accord itself")
+        make: Callable[..., AsgiApplication] = next(iter(found)).load()
+        return make(self, **options)
 
     async def close(self) -> None:
         """Close the default store; a store that was passed in is closed by its owner."""

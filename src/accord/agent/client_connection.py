@@ -18,6 +18,7 @@ from accord.agent.request_errors import answerable, unknown_session
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse, SessionRegistry
 from accord.agent.settings import OptionValue, Settings
+from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import OpenPrompt, TurnRunner
 from accord.connection import Connection, Handlers, current_request
 from accord.errors import InvalidParams, LocalProtocolError
@@ -73,7 +74,7 @@ class Extension:
 
 
 class ClientConnection:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an agent has, passed on
         self,
         transport: Transport,
         registrations: Registrations,
@@ -84,6 +85,7 @@ class ClientConnection:
         drafts: bool,
         cancel_grace_seconds: float,
         in_use: InUse = "error",
+        shared: SharedSessions | None = None,
     ) -> None:
         self._registrations = registrations
         self._gate = gate
@@ -107,7 +109,14 @@ class ClientConnection:
         self._dialect: Dialect | None = None
         self._client: Client | None = None
         self._sessions = SessionRegistry(
-            registrations, store, self, self.connection, self._served, grace_seconds=cancel_grace_seconds, in_use=in_use
+            registrations,
+            store,
+            self,
+            self.connection,
+            self._served,
+            grace_seconds=cancel_grace_seconds,
+            in_use=in_use,
+            shared=shared,
         )
 
     async def serve(self) -> None:

@@ -22,7 +22,7 @@ from accord.session.dialect import Dialect, UpdateEncoder
 from accord.session.event import Event, MessageChunk, StateChanged
 from accord.stores.interface import Store
 
-__all__ = ["EventPublisher"]
+__all__ = ["EventPublisher", "QueuedEvent"]
 
 log = logging.getLogger("accord.agent")
 
@@ -43,7 +43,7 @@ class _Apart:
     show: bool
 
 
-_Queued: TypeAlias = Event | _Apart
+QueuedEvent: TypeAlias = Event | _Apart
 """An event. Nearly all are both committed and sent; those are queued bare, without a wrapper to allocate."""
 
 
@@ -64,6 +64,8 @@ class EventPublisher:
         on_failure: Callable[[Exception], None],
     ) -> None:
         self.encoder = encoder
+        self.connection = connection
+        """Where the events are sent."""
         self._session_id = session_id
         self._method = dialect.update
         self._encode_update = dialect.encode_update
@@ -71,9 +73,9 @@ class EventPublisher:
         self._try_notify = connection.try_notify
         self._store = store
         self._on_failure = on_failure
-        self._waiting: list[_Queued] = []
+        self._waiting: list[QueuedEvent] = []
         self._waiting_bytes = 0
-        self._unsent: list[_Queued] = []
+        self._unsent: list[QueuedEvent] = []
         """Committed before the session was opened; sent when it is."""
         self._opening = True
         self._holds = 0
@@ -197,7 +199,7 @@ class EventPublisher:
         finally:
             self._flusher = None
 
-    async def _flush_batch(self, batch: list[_Queued]) -> Exception | None:
+    async def _flush_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure = await self._keep(batch)
         if failure is not None:
             batch = [queued for queued in batch if isinstance(_event(queued), StateChanged)]
@@ -208,7 +210,7 @@ class EventPublisher:
         send_failure = await self._send_batch(unsent)
         return failure or send_failure
 
-    async def _keep(self, batch: list[_Queued]) -> Exception | None:
+    async def _keep(self, batch: list[QueuedEvent]) -> Exception | None:
         if self._store is None:
             return None
         events = [_event(queued) for queued in batch if not isinstance(queued, _Apart) or queued.keep]
@@ -221,7 +223,7 @@ class EventPublisher:
             return error
         return None
 
-    async def _send_batch(self, batch: list[_Queued]) -> Exception | None:
+    async def _send_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure: Exception | None = None
         for start in range(0, len(batch), TOGETHER):
             part = batch[start : start + TOGETHER]
@@ -234,7 +236,7 @@ class EventPublisher:
                 return error
         return failure
 
-    def _encode(self, batch: list[_Queued], updates: list[Any]) -> Exception | None:
+    def _encode(self, batch: list[QueuedEvent], updates: list[Any]) -> Exception | None:
         """Append the updates of a batch; each failure is that of one event."""
         encode_into: Callable[[list[Any], Iterator[Any]], None] = self.encoder.encode_into
         if _Apart in set(map(type, batch)):
@@ -249,7 +251,7 @@ class EventPublisher:
                 failure = error
         return failure
 
-    def _encode_shown(self, updates: list[Any], batch: Iterator[_Queued]) -> None:
+    def _encode_shown(self, updates: list[Any], batch: Iterator[QueuedEvent]) -> None:
         """`encode_into` where some events are not sent: the encoder has to know of them."""
         for queued in batch:
             encoded = self.encoder.encode(_event(queued))
@@ -277,7 +279,7 @@ class EventPublisher:
         return failure
 
 
-def _event(queued: _Queued) -> Event:
+def _event(queued: QueuedEvent) -> Event:
     return queued.event if isinstance(queued, _Apart) else queued
 
 

@@ -6,19 +6,19 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from accord.agent.client import Client, ClientCaller
 from accord.agent.history import healing, outlined, replayed
-from accord.agent.publisher import EventPublisher
+from accord.agent.open_session import OpenSession
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import unknown_session
 from accord.agent.session import Session, new_id
-from accord.agent.session_paths import check_path, check_session_params, same_directory
+from accord.agent.session_clients import Attachment, SessionClients, SharedPublisher, publisher_of
+from accord.agent.session_list import SessionList
+from accord.agent.session_paths import check_session_params, same_directory
+from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
@@ -32,7 +32,6 @@ from accord.session.client_requests import (
     ReopenSession,
     SessionOpened,
     SessionsListed,
-    SessionSummary,
 )
 from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
@@ -44,31 +43,8 @@ __all__ = ["InUse", "SessionRegistry"]
 
 log = logging.getLogger("accord.agent")
 
-PAGE = 50
-UNPROMPTED_SECONDS = 7 * 24 * 3600.0
-"""How long a session without a prompt is kept; it is listed only while it is open."""
-
 InUse: TypeAlias = Literal["error", "read_only"]
 """The result for a client that opens a session which another process has open."""
-
-
-class _Live:
-    """A session that is open here, and its turns. A view has none: another process owns the session."""
-
-    __slots__ = ("is_view", "record", "runner", "session")
-
-    def __init__(self, session: Session, runner: TurnRunner, record: SessionRecord, *, is_view: bool) -> None:
-        self.session = session
-        self.runner = runner
-        self.record = record
-        self.is_view = is_view
-
-    @property
-    def current(self) -> SessionRecord:
-        """The record as it would be now, if it were kept."""
-        return msgspec.structs.replace(
-            self.record, title=self.session.title, updated_at=max(self.record.updated_at, self.session._touched_at)
-        )
 
 
 class SessionRegistry:
@@ -82,6 +58,7 @@ class SessionRegistry:
         *,
         grace_seconds: float,
         in_use: InUse = "error",
+        shared: SharedSessions | None = None,
     ) -> None:
         self._registrations = registrations
         self._store = store
@@ -92,9 +69,12 @@ class SessionRegistry:
         self._in_use = in_use
         self._client: Client | None = None
         self._dialect: Dialect | None = None
-        self._live: dict[str, _Live] = {}
-        self._is_pruned = False
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._live: dict[str, OpenSession] = {}
+        self._list = SessionList(store)
+        self._shared = shared
+        self._attachments: dict[str, Attachment] = {}
+        """The attachment of this client to each of its sessions that others may share."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary() if shared is None else shared._locks
 
     @property
     def has_store(self) -> bool:
@@ -105,8 +85,17 @@ class SessionRegistry:
 
     # --- finding
 
-    def find(self, session_id: str) -> Session | None:
+    def _get(self, session_id: str) -> OpenSession | None:
+        """The session, if it is open here; another client that shares it may have closed it."""
         live = self._live.get(session_id)
+        if live is not None and live.session.is_closed:
+            self._live.pop(session_id)
+            self._attachments.pop(session_id, None)
+            return None
+        return live
+
+    def find(self, session_id: str) -> Session | None:
+        live = self._get(session_id)
         return None if live is None else live.session
 
     def session(self, session_id: str) -> Session:
@@ -116,7 +105,7 @@ class SessionRegistry:
             ResourceNotFound: It is not open here.
             SessionInUse: It is, but as a view.
         """
-        live = self._live.get(session_id)
+        live = self._get(session_id)
         if live is None:
             raise unknown_session(session_id)
         if live.is_view:
@@ -125,7 +114,7 @@ class SessionRegistry:
 
     def runner(self, session_id: str) -> TurnRunner | None:
         """The session's turn runner, if it is open here and no view."""
-        live = self._live.get(session_id)
+        live = self._get(session_id)
         return None if live is None or live.is_view else live.runner
 
     async def settled(self, session_id: str) -> TurnRunner | None:
@@ -134,7 +123,7 @@ class SessionRegistry:
         if lock is not None:
             async with lock:
                 pass
-        live = self._live.get(session_id)
+        live = self._get(session_id)
         if live is not None and live.is_view:
             raise SessionInUse(session_id)
         return self.runner(session_id)
@@ -153,7 +142,7 @@ class SessionRegistry:
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         try:
             if self._store is not None:
-                await self._prune(self._store)
+                await self._list.prune()
                 await self._store.create(record, owned=True)
             return await self._open(self._make(record, roots, request.meta), servers)
         except BaseException:
@@ -186,8 +175,9 @@ class SessionRegistry:
         """A session from before: kept in the store, or still open here."""
         roots, servers = check_session_params(request, self._transports)
         async with self._lock(request.session_id):
-            live = self._live.get(request.session_id)
-            record = await self._record(request.session_id, live)
+            live = self._get(request.session_id)
+            shared = None if self._shared is None else self._shared._get(request.session_id)
+            record = await self._record(request.session_id, live or shared)
             if not same_directory(record.cwd, roots[0]):
                 expected = "the directory that the session was made with"
                 raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
@@ -196,9 +186,11 @@ class SessionRegistry:
                 await self._shut(request.session_id)
             elif live is not None:
                 return await self._reopen_live(live, replay=request.replay)
+            elif shared is not None:
+                return await self._attach(shared, replay=request.replay)
             return await self._reopen_kept(request, roots, servers)
 
-    async def _record(self, session_id: str, live: _Live | None = None) -> SessionRecord:
+    async def _record(self, session_id: str, live: OpenSession | None = None) -> SessionRecord:
         record = live.record if live is not None else None
         if self._store is not None:
             record = await self._store.get(session_id)
@@ -232,8 +224,10 @@ class SessionRegistry:
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
-    async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
+    async def _reopen_live(self, live: OpenSession, *, replay: bool) -> SessionOpened:
         publisher = live.session._publisher
+        if isinstance(publisher, SharedPublisher):
+            publisher.target = self._attachments[live.session.id].view
         try:
             await publisher.pause()
             if self._store is None:
@@ -246,7 +240,27 @@ class SessionRegistry:
             publisher.release()
             raise
 
-    async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Outline:
+    async def _attach(self, live: OpenSession, *, replay: bool) -> SessionOpened:
+        """Open a session that another client has open: from now on both have it."""
+        session_id, (dialect, client) = live.session.id, self._met()
+        clients = live.clients
+        if clients is None or live.dialect.edition is not dialect.edition:
+            # Its turns are answered by the rules of the edition that it was opened in.
+            raise SessionInUse(session_id)
+        attachment = Attachment.make(session_id, dialect, client, self._caller, self._connection)
+        self._live[session_id], self._attachments[session_id] = live, attachment
+        try:
+            opened = await self._reopen_live(live, replay=replay)
+        except BaseException:
+            del self._live[session_id], self._attachments[session_id]
+            raise
+        # Its publisher still holds what happened meanwhile: the new client gets all of it.
+        clients.attach(attachment)
+        live.session.client = client
+        asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
+        return opened
+
+    async def _remember(self, live: OpenSession, store: Store, *, heal: bool) -> Outline:
         """Restore the session: its settings, its author's state, and the outline of its log.
 
         Only a new owner may heal the log: an open turn of another process is not an interrupted one.
@@ -263,7 +277,7 @@ class SessionRegistry:
         session._settings.restore(outline.config)
         return outline
 
-    async def _replay_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
+    async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, *, replay: bool) -> None:
         """Replay the conversation, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
         session, publisher = live.session, live.session._publisher
@@ -280,7 +294,7 @@ class SessionRegistry:
                 encoder.forget_messages()
         await publisher.replay([live.runner.snapshot], encoder)
 
-    async def _encode_history(self, live: _Live, store: Store, outline: Outline) -> None:
+    async def _encode_history(self, live: OpenSession, store: Store, outline: Outline) -> None:
         """Encode the history of a copy without sending it: its client knows it from the source."""
         async for events in replayed(store, live.session.id, outline):
             for event in events:
@@ -288,33 +302,40 @@ class SessionRegistry:
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
-    ) -> _Live:
+    ) -> OpenSession:
         dialect, client = self._met()
-        session = Session(record.id, roots, client, self._caller, self._registrations, self._store, meta)
+        clients = None if self._shared is None or is_view else SessionClients()
+        caller: ClientCaller = self._caller if clients is None else clients
+        session = Session(record.id, roots, client, caller, self._registrations, self._store, meta)
         session.title = record.title
-        runner = TurnRunner(session, self._caller, self._registrations, dialect, grace_seconds=self._grace_seconds)
-        encoder = dialect.encoder(client.capabilities)
+        runner = TurnRunner(session, caller, self._registrations, dialect, grace_seconds=self._grace_seconds)
         store = None if is_view else self._store
-        session._publisher = EventPublisher(record.id, dialect, encoder, self._connection, store, runner.store_failed)
-        live = _Live(session, runner, record, is_view=is_view)
+        attachment = Attachment.make(record.id, dialect, client, self._caller, self._connection)
+        if clients is not None:
+            self._attachments[record.id] = attachment
+            clients.attach(attachment)
+        session._publisher = publisher_of(attachment, clients, dialect, record.id, store, runner.store_failed)
+        live = OpenSession(session, runner, record, dialect, is_view=is_view, clients=clients)
         # Nothing of the session may leave before the answer that names it.
         session._publisher.hold()
         return live
 
-    async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
+    async def _open(self, live: OpenSession, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
+        if self._shared is not None:
+            self._shared._live[session.id] = live
         try:
             session._connect_servers(servers)
             for handler in self._registrations.on_session:
                 await self._registrations.threads.call(handler, session)
             return await self._answer(live, known=known)
         except BaseException:
-            self._live.pop(session.id, None)
+            self._drop(session.id)
             await asyncio.shield(session._close())
             raise
 
-    async def _answer(self, live: _Live, *, known: bool) -> SessionOpened:
+    async def _answer(self, live: OpenSession, *, known: bool) -> SessionOpened:
         """The response that opens a session. Settings that it has no field for are sent as events.
 
         They are sent right before it where the client knows the session, and right behind it for a new one. Then the
@@ -345,19 +366,6 @@ class SessionRegistry:
             log.warning("a session that could not be opened stays in the store: %s", error)
         await self._release(session_id)
 
-    async def _prune(self, store: Store) -> None:
-        """Once for each client: delete week-old sessions without a prompt. A failure is logged and stops nothing."""
-        if self._is_pruned:
-            return
-        self._is_pruned = True
-        try:
-            gone = await store.prune_unprompted(time.time() - UNPROMPTED_SECONDS)
-        except StoreError as error:
-            log.debug("sessions without a prompt stay in the store: %s", error)
-        else:
-            if gone:
-                log.info("%d sessions without a prompt were deleted", len(gone))
-
     async def _release(self, session_id: str) -> None:
         if self._store is None:
             return
@@ -377,18 +385,7 @@ class SessionRegistry:
     # --- the rest
 
     async def page(self, request: ListSessions) -> SessionsListed:
-        """One page of the sessions; without a store, those that are open here."""
-        if request.cwd is not None:
-            check_path(request.cwd, "cwd")
-        if self._store is None:
-            if request.cursor is not None:
-                raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
-            records = [live.current for live in self._live.values() if request.cwd in (None, live.record.cwd)]
-            records.sort(key=lambda record: record.updated_at, reverse=True)
-            return SessionsListed([_summary(record) for record in records])
-        await self._prune(self._store)
-        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False)
-        return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
+        return await self._list.page(request, (live.current for live in self._live.values()))
 
     async def close_session(self, session_id: str) -> None:
         """End the session's work and free its resources; on a session that is not open this does nothing."""
@@ -410,8 +407,14 @@ class SessionRegistry:
         await self._shut(session_id)
         await self._kept().delete(session_id)
 
+    def _drop(self, session_id: str) -> None:
+        self._live.pop(session_id, None)
+        self._attachments.pop(session_id, None)
+        if self._shared is not None:
+            self._shared._live.pop(session_id, None)
+
     async def _shut(self, session_id: str) -> None:
-        live = self._live.get(session_id)
+        live = self._get(session_id)
         if live is None:
             return
         live.runner.feed(CloseRequested())
@@ -420,17 +423,33 @@ class SessionRegistry:
             await live.session._publisher.flush()
         except Exception as error:  # noqa: BLE001 - whatever could not be kept, it is over
             log.warning("the end of a session could not be kept: %s", error)
-        self._live.pop(session_id, None)
+        self._drop(session_id)
         await self._end(live)
 
     async def close(self) -> None:
-        """The client is gone: end everything, bounded in time."""
-        lives, self._live = list(self._live.values()), {}
-        for live in lives:
-            live.runner.feed(ClientLost())
-        await asyncio.gather(*(self._end_lost(live) for live in lives))
+        """The client is gone: end every session that no other client has open, bounded in time."""
+        lives = [live for live in self._live.values() if not live.session.is_closed]
+        self._live = {}
+        await asyncio.gather(*(self._end_lost(live) for live in lives if not self._leave(live)))
 
-    async def _end_lost(self, live: _Live) -> None:
+    def _leave(self, live: OpenSession) -> bool:
+        """Whether the session goes on without this client: others have it open, or its turn may come to its end."""
+        attachment, shared = self._attachments.pop(live.session.id, None), self._shared
+        if shared is None or attachment is None:
+            return False
+        return shared._leave(live, attachment, lambda: self._end_detached(live, shared))
+
+    async def _end_detached(self, live: OpenSession, shared: SharedSessions) -> None:
+        """Wait for the end of a turn without a client; then end the session, unless a client has come."""
+        async with self._registrations.threads.in_use(self._grace_seconds):
+            try:
+                await shared._wait(live)
+            finally:
+                if shared._is_abandoned(live):
+                    await asyncio.shield(self._end_lost(live))
+
+    async def _end_lost(self, live: OpenSession) -> None:
+        live.runner.feed(ClientLost())
         try:
             async with asyncio.timeout(self._grace_seconds + 1.0):
                 await live.runner.closed.wait()
@@ -438,7 +457,7 @@ class SessionRegistry:
             log.warning("a session did not end in time after its client was gone")
         await self._end(live)
 
-    async def _end(self, live: _Live) -> None:
+    async def _end(self, live: OpenSession) -> None:
         try:
             await live.runner.stop()
             await live.session._close()
@@ -459,8 +478,3 @@ class SessionRegistry:
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing")
         return self._store
-
-
-def _summary(record: SessionRecord) -> SessionSummary:
-    updated_at = datetime.fromtimestamp(record.updated_at, UTC).isoformat(timespec="milliseconds")
-    return SessionSummary(record.id, record.cwd, list(record.roots), record.title, updated_at.replace("+00:00", "Z"))

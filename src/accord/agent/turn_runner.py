@@ -143,6 +143,7 @@ class TurnRunner:
         self._background: list[Tool] = []
         """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
+        self._ended = asyncio.Event()
         session._feed = self.feed
 
     # --- prompts
@@ -205,6 +206,10 @@ class TurnRunner:
                     self._ACTIONS[type(output)](self, output)
         finally:
             self._feeding = False
+
+    async def next_end(self) -> None:
+        """Wait for the end of a turn."""
+        await self._ended.wait()
 
     @property
     def snapshot(self) -> StateChanged:
@@ -326,6 +331,8 @@ class TurnRunner:
             self._timer.cancel()
             self._timer = None
         self.feed(end)
+        self._ended.set()
+        self._ended = asyncio.Event()
 
     def _cancel_handler(self, _: CancelHandler | None = None) -> None:
         if self._handler is None or self._timer is not None:

@@ -17,9 +17,10 @@ VERBS = {
     "cancel": "stop a turn that runs in another terminal",
     "new": "write a small project with an agent, its tests and the lines for editors",
     "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
+    "serve": "an agent over WebSocket and HTTP, for clients with a token",
     "check": "judge whether an agent or a client keeps the protocol",
 }
-LATER = ("tap", "replay", "inspect", "serve", "bridge", "proxy")
+LATER = ("tap", "replay", "inspect", "bridge", "proxy")
 
 HELP = """\
 usage: accord VERB ...

@@ -1,0 +1,287 @@
+"""The bridge from AG-UI: agents of any framework that speaks it, in this process or behind an address.
+
+AG-UI ends a run where it needs an answer, and the next run brings it: a permission, a free question, or the result of a
+tool of ours. The whole conversation goes along with each run, so it is kept with the session. Kinds, places, diffs and
+plans have no form in AG-UI; kinds and places come from the names and arguments of tools.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any, Unpack
+
+from accord.adapters.ag_ui_messages import AguiMessages
+from accord.adapters.ag_ui_source import EventSource, source_of
+from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
+from accord.adapters.json_patch import PatchFailed, patched
+from accord.adapters.mcp_tools import ClientTool
+from accord.adapters.serving import ServeOptions, make_agent
+from accord.agent import Agent, Turn
+from accord.agent.session import new_id
+from accord.errors import InternalError
+
+__all__ = ["serve"]
+
+log = logging.getLogger("accord.adapters")
+
+PROTOCOL_VERSION = "1.0"
+
+
+def serve(
+    agent: Any,
+    name: str | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    forwarded_props: Mapping[str, Any] | None = None,
+    **options: Unpack[ServeOptions],
+) -> Agent:
+    """An agent that speaks AG-UI as an `accord.Agent`.
+
+    `agent` is the address that a `RunAgentInput` is posted to, a function that gets a `RunAgentInput` and gives the
+    events of the run, or an object with such a method `run`. `headers` are for the address, for example a token, and
+    `forwarded_props` go along with every run.
+
+    Raises:
+        LocalProtocolError: It is none of them, or a package is missing.
+    """
+    source = source_of(agent, headers)
+    props = dict(forwarded_props or {})
+    own_name = name or getattr(agent, "name", None) or getattr(agent, "__name__", None) or "agent"
+    return make_agent(own_name, lambda turn: _Run(turn, source, props), **options)
+
+
+class _Run(FrameworkRun):
+    framework = "AG-UI"
+
+    def __init__(self, turn: Turn, source: EventSource, forwarded_props: Mapping[str, Any]) -> None:
+        super().__init__(turn)
+        self._source = source
+        self._props = forwarded_props
+        kept = self.state.history if isinstance(self.state.history, dict) else {}
+        self._messages = AguiMessages(kept.get("messages", ()))
+        self._shared_state: Any = kept.get("state")
+        """The state that agents share with their front end: it goes back with every run."""
+        self._tools: dict[str, ClientTool] = {}
+        self._is_finished = False
+        self._interrupts: list[Mapping[str, Any]] = []
+        self._refused: set[str] = set()
+
+    async def history(self) -> dict[str, Any]:
+        return {"messages": self._messages.answered(), "state": self._shared_state}
+
+    # --- the run
+
+    async def execute(self) -> None:
+        # AG-UI does not say which tools the agent has itself.
+        self._tools = {tool.name: tool for tool in await self.client_tools(prefix=CLIENT_PREFIX)}
+        resume = self._answer_to_question()
+        if resume is None:
+            self._messages.add_prompt(self.prompt_parts())
+        await self.checkpoint()
+        goes_on = True
+        while goes_on:
+            await self._follow(resume)
+            await self.checkpoint()
+            resume = await self._resume_entries()
+            goes_on = resume is not None or await self._run_client_tools()
+
+    async def _follow(self, resume: list[Any] | None) -> None:
+        self._interrupts, self._is_finished = [], False
+        async with aclosing(self._source.run(self._input(resume))) as events:  # type: ignore[type-var]
+            async for event in events:
+                await self._take(event)
+                if self._is_finished:
+                    break
+        if not self._is_finished:
+            raise InternalError("The AG-UI agent ended its run without saying so")
+
+    def _input(self, resume: list[Any] | None) -> dict[str, Any]:
+        session = self.turn.session
+        run_input: dict[str, Any] = {
+            "threadId": session.id,
+            "runId": new_id("run"),
+            "protocolVersion": PROTOCOL_VERSION,
+            "state": {} if self._shared_state is None else self._shared_state,
+            "messages": self._messages.answered(),
+            "tools": [
+                {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+                for tool in self._tools.values()
+            ],
+            "context": [{"description": "The directory that the user works in", "value": session.cwd}],
+            "forwardedProps": dict(self._props),
+        }
+        if resume is not None:
+            run_input["resume"] = resume
+            # The calls that are waited for have no results yet, and are not to get one of ours.
+            run_input["messages"] = self._messages.plain()
+        return run_input
+
+    # --- answers
+
+    async def _resume_entries(self) -> list[Any] | None:
+        """The answers to what the run waits for; None if it waits for nothing, or for the next prompt."""
+        entries: list[Any] = []
+        unanswered: list[Any] = []
+        for interrupt in self._interrupts:
+            call_id: str | None = interrupt.get("toolCallId")
+            schema = interrupt.get("responseSchema")
+            if call_id is not None and call_id in self.calls and _is_approval(schema):
+                allowed = await self.calls.request_permission(call_id, description=interrupt.get("message"))
+                if not allowed:
+                    self._refused.add(call_id)
+                entries.append(_entry(interrupt["id"], {"approved": allowed}))
+                continue
+            tool = None if call_id is None else self.calls.get(call_id)
+            question = interrupt.get("message") or interrupt.get("reason") or "Go on?"
+            answer = await self.ask_freely(question, schema, tool=tool)
+            if answer is None:
+                unanswered.append({"id": interrupt["id"], "schema": schema})
+            elif answer.accepted:
+                entries.append(_entry(interrupt["id"], answer.value))
+            else:
+                entries.append({"interruptId": interrupt["id"], "status": "cancelled"})
+        if unanswered:
+            self.state.question = {"entries": entries, "unanswered": unanswered}
+            return None
+        return entries or None
+
+    def _answer_to_question(self) -> list[Any] | None:
+        question, self.state.question = self.state.question, None
+        if not isinstance(question, dict):
+            return None
+        given = [_entry(each["id"], self.answer_of(self.text, each["schema"])) for each in question["unanswered"]]
+        return [*question["entries"], *given]
+
+    async def _run_client_tools(self) -> bool:
+        """Run the tools of ours that the run ended for; whether there were some."""
+        if self.state.question is not None:
+            return False
+        called = [call for call in self._messages.open_calls() if call.name in self._tools]
+        for call in called:
+            result = await self.run_client_tool(self._tools[call.name], call.id, call.arguments)
+            self._messages.add_result(call.id, ClientTool.text(result))
+            await (self.calls.fail if result.is_error else self.calls.complete)(call.id, result)
+            await self.checkpoint()
+        return bool(called)
+
+    # --- events
+
+    async def _take(self, event: Mapping[str, Any]) -> None:
+        kind = event["type"]
+        if kind.startswith("SUBAGENT_"):
+            await self._take_subagent(kind, event)
+        elif event.get("subagentRunId"):
+            return  # what is inside a subagent is not said
+        elif kind.startswith(("TEXT_MESSAGE_", "REASONING_")):
+            await self._take_text(kind, event)
+        elif kind.startswith("TOOL_CALL_"):
+            await self._take_call(kind, event)
+        else:
+            await self._take_run(kind, event)
+
+    async def _take_text(self, kind: str, event: Mapping[str, Any]) -> None:
+        match kind:
+            case "TEXT_MESSAGE_START":
+                self.turn.new_message()
+                self._messages.start(event["messageId"])
+            case "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK":
+                text = event.get("delta") or ""
+                self._messages.append(event.get("messageId"), text)
+                await self.say(text)
+            case "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK":
+                await self.think(event.get("delta"))
+            case _:
+                pass
+
+    async def _take_call(self, kind: str, event: Mapping[str, Any]) -> None:
+        if event.get("toolCallName"):
+            self._messages.start_call(event["toolCallId"], event["toolCallName"], event.get("parentMessageId"))
+        match kind:
+            case "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK":
+                self._messages.append_arguments(event.get("toolCallId"), event.get("delta") or "")
+            case "TOOL_CALL_END":
+                await self._announce(event["toolCallId"])
+            case "TOOL_CALL_RESULT":
+                await self._announce()
+                await self._end(event)
+            case _:
+                pass
+
+    async def _take_run(self, kind: str, event: Mapping[str, Any]) -> None:
+        match kind:
+            case "MESSAGES_SNAPSHOT":
+                self._messages.replace(event["messages"])
+            case "STATE_SNAPSHOT":
+                self._shared_state = event["snapshot"]
+            case "STATE_DELTA":
+                self._change_state(event["delta"])
+            case "RUN_FINISHED":
+                await self._announce()
+                self._finish(event)
+            case "RUN_ERROR":
+                log.error("the AG-UI agent ended its run with an error (%s): %s", event.get("code"), event["message"])
+                raise InternalError("The agent ended its run with an error: the log says which", {"reason": "agent"})
+            case _:
+                pass
+
+    async def _take_subagent(self, kind: str, event: Mapping[str, Any]) -> None:
+        run_id = event["subagentRunId"]
+        match kind:
+            case "SUBAGENT_STARTED":
+                await self.calls.announce(run_id, event["name"], title=event.get("description") or event["name"])
+                await self.calls.begin(run_id)
+            case "SUBAGENT_FINISHED":
+                await self.calls.complete(run_id, event.get("result"))
+            case "SUBAGENT_ERROR":
+                await self.calls.fail(run_id, event["message"])
+            case _:
+                pass
+
+    async def _announce(self, call_id: str | None = None) -> None:
+        """Announce a call whose arguments are whole now; without an id all of them, as chunks do not say their end."""
+        for call in self._messages.open_calls():
+            if call.id not in self.calls and call_id in {None, call.id}:
+                tool = self._tools.get(call.name)
+                annotations = None if tool is None else tool.annotations
+                await self.announce_call(call.id, call.name, call.arguments, annotations=annotations)
+
+    async def _end(self, event: Mapping[str, Any]) -> None:
+        call_id, content = event["toolCallId"], event["content"]
+        self._messages.add_result(call_id, content, event.get("messageId"))
+        if call_id not in self._refused:
+            await self.calls.complete(call_id, content)
+        await self.checkpoint()
+
+    def _change_state(self, delta: Any) -> None:
+        try:
+            self._shared_state = patched({} if self._shared_state is None else self._shared_state, delta)
+        except PatchFailed:
+            log.warning("a change of an AG-UI agent's state does not fit the state before, and is left out")
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        self._is_finished = True
+        outcome = event.get("outcome") or {}
+        if outcome.get("type") == "interrupt":
+            self._interrupts = list(outcome["interrupts"])
+        elif outcome.get("type") == "cancelled":
+            self.turn.finish("cancelled")
+        for usage in event.get("usage") or ():
+            self.turn.add_token_usage(
+                usage.get("inputTokens") or 0,
+                usage.get("outputTokens") or 0,
+                total_tokens=usage.get("totalTokens"),
+                thought_tokens=usage.get("reasoningTokens"),
+                cached_read_tokens=usage.get("cachedInputTokens"),
+                cached_write_tokens=usage.get("cacheWriteInputTokens"),
+            )
+
+
+def _entry(interrupt_id: str, payload: Any) -> dict[str, Any]:
+    return {"interruptId": interrupt_id, "status": "resolved", "payload": payload}
+
+
+def _is_approval(schema: Mapping[str, Any] | None) -> bool:
+    """Whether an interrupt about a call wants no more than yes or no."""
+    return not schema or "approved" in schema.get("properties", {}) or schema.get("type") == "boolean"

@@ -1,0 +1,126 @@
+"""The conversation in the form of AG-UI, put together from the events of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accord.adapters.prompt_parts import Media, PromptPart
+from accord.adapters.tool_description import decoded_arguments
+from accord.agent.session import new_id
+
+__all__ = ["AguiMessages"]
+
+NOT_FINISHED = "The user stopped the turn before its end."
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A tool call without a result."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+class AguiMessages:
+    """Messages as plain JSON: those of the user, of the assistant with its tool calls, and the results of tools."""
+
+    def __init__(self, messages: Iterable[Any] = ()) -> None:
+        self._messages: list[dict[str, Any]] = [dict(message) for message in messages]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """The messages as they are."""
+        return list(self._messages)
+
+    def answered(self) -> list[dict[str, Any]]:
+        """The messages, with a result for every call that has none: providers refuse a history without it."""
+        whole = list(self._messages)
+        for place, call in reversed(self._open()):
+            whole.insert(place + 1, _result(call["id"], NOT_FINISHED))
+        return whole
+
+    def _open(self) -> list[tuple[int, dict[str, Any]]]:
+        """The calls without a result, each with the place of its message."""
+        found: dict[str, tuple[int, dict[str, Any]]] = {}
+        for place, message in enumerate(self._messages):
+            found.update((call["id"], (place, call)) for call in message.get("toolCalls") or ())
+            if message.get("role") == "tool":
+                found.pop(message["toolCallId"], None)
+        return list(found.values())
+
+    def open_calls(self) -> list[OpenCall]:
+        """The calls without a result, in order."""
+        return [
+            OpenCall(call["id"], call["function"]["name"], decoded_arguments(call["function"]["arguments"] or "{}"))
+            for _, call in self._open()
+        ]
+
+    # --- what is added
+
+    def replace(self, messages: Sequence[Any]) -> None:
+        """Take the agent's own list: it may have shortened the conversation."""
+        self._messages = [dict(message) for message in messages]
+
+    def add_prompt(self, parts: Sequence[PromptPart]) -> None:
+        """Add the user's message."""
+        content: Any = [_part(part) for part in parts]
+        if len(parts) == 1 and isinstance(parts[0], str):
+            content = parts[0]
+        self._messages.append({"id": new_id("message"), "role": "user", "content": content})
+
+    def start(self, message_id: str) -> None:
+        """Begin a message of the assistant."""
+        if self._find(message_id) is None:
+            self._messages.append({"id": message_id, "role": "assistant", "content": ""})
+
+    def append(self, message_id: str | None, text: str) -> None:
+        """Add a piece of text to a message; without an id to the last one of the assistant."""
+        message = self._find(message_id)
+        if message is None:
+            last = self._messages[-1] if self._messages else {}
+            if message_id is None and last.get("role") == "assistant":
+                message = last
+            else:
+                message = {"id": message_id or new_id("message"), "role": "assistant", "content": ""}
+                self._messages.append(message)
+        message["content"] = (message.get("content") or "") + text
+
+    def start_call(self, call_id: str, name: str, parent_id: str | None = None) -> None:
+        """Begin a tool call in its message, or in a message of its own."""
+        last = self._messages[-1] if self._messages else {}
+        message = self._find(parent_id) or (last if last.get("role") == "assistant" else None)
+        if message is None:
+            message = {"id": parent_id or new_id("message"), "role": "assistant"}
+            self._messages.append(message)
+        calls = message.setdefault("toolCalls", [])
+        calls.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}})
+
+    def append_arguments(self, call_id: str | None, text: str) -> None:
+        """Add a piece to the arguments of a call; without an id to those of the last one."""
+        calls = [call for message in self._messages for call in message.get("toolCalls") or ()]
+        for call in reversed(calls):
+            if call_id in {None, call["id"]}:
+                call["function"]["arguments"] += text
+                return
+
+    def add_result(self, call_id: str, content: Any, message_id: str | None = None) -> None:
+        """Add the result of a call."""
+        self._messages.append(_result(call_id, content, message_id))
+
+    def _find(self, message_id: str | None) -> dict[str, Any] | None:
+        if message_id is None:
+            return None
+        return next((message for message in self._messages if message["id"] == message_id), None)
+
+
+def _result(call_id: str, content: Any, message_id: str | None = None) -> dict[str, Any]:
+    return {"id": message_id or new_id("message"), "role": "tool", "toolCallId": call_id, "content": content}
+
+
+def _part(part: PromptPart) -> dict[str, Any]:
+    if isinstance(part, Media):
+        kind = "document" if part.kind == "file" else part.kind
+        return {"type": kind, "source": {"type": "data", "value": part.data, "mimeType": part.mime_type}}
+    return {"type": "text", "text": part}

@@ -1,0 +1,84 @@
+"""Sessions that several connections of one agent may have open at the same time, and that may outlive all of them.
+
+A session has one log, one turn at a time and one publisher; `session_clients` has the clients of each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+from weakref import WeakValueDictionary
+
+from accord.agent.open_session import OpenSession
+from accord.agent.session_clients import Attachment
+from accord.time_scale import scaled
+
+__all__ = ["SharedSessions"]
+
+log = logging.getLogger("accord.agent")
+
+DETACHED_SECONDS = scaled(3600.0)
+
+
+class SharedSessions:
+    """The open sessions of all connections that were served with it: give the same one to each call of `Agent.serve`.
+
+    A connection that opens a session which another one has open is attached to it. With `keeps_turns` a turn goes on
+    when its last client is gone, for `detached_seconds` at most; its questions wait for the next client.
+    """
+
+    def __init__(self, *, keeps_turns: bool = True, detached_seconds: float = DETACHED_SECONDS) -> None:
+        self.keeps_turns: bool = keeps_turns
+        """Whether a turn goes on without a client."""
+        self._detached_seconds = detached_seconds
+        self._live: dict[str, OpenSession] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """End the turns that go on without a client."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _get(self, session_id: str) -> OpenSession | None:
+        live = self._live.get(session_id)
+        return None if live is None or live.session.is_closed else live
+
+    def _leave(self, live: OpenSession, attachment: Attachment, end: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """A client of the session is gone; whether the session goes on. `end` ends it when its turn is over."""
+        clients = live.clients
+        if clients is None:
+            return False
+        clients.detach(attachment)
+        if clients.attachments:
+            live.session.client = clients.attachments[-1].client
+            return True
+        if not self.keeps_turns or live.runner.snapshot.state == "idle":
+            self._live.pop(live.session.id, None)
+            return False
+        task = asyncio.get_running_loop().create_task(end())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _wait(self, live: OpenSession) -> None:
+        """Wait until the turn of a session without clients is over, or a client has come, or it takes too long."""
+        try:
+            async with asyncio.timeout(self._detached_seconds):
+                while self._is_detached(live) and live.runner.snapshot.state != "idle":
+                    await live.runner.next_end()
+        except TimeoutError:
+            log.warning("a turn went on without a client for too long, and is cancelled")
+
+    def _is_detached(self, live: OpenSession) -> bool:
+        return live.clients is not None and not live.clients.attachments
+
+    def _is_abandoned(self, live: OpenSession) -> bool:
+        """Whether the session has to be ended: no client has come. Then none can any more."""
+        if not self._is_detached(live) or live.session.is_closed:
+            return False
+        self._live.pop(live.session.id, None)
+        return True

@@ -1,0 +1,268 @@
+"""`accord serve`: any agent over WebSocket and streamable HTTP, for clients with a token."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+import logging
+import os
+import re
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from accord.cli.options import Parser, count_of, seconds_of, split_command
+from accord.cli.show.screen import put
+from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark
+from accord.cli.target import approve, target_of
+from accord.cli.terminal import Questions, UserTerminal, is_interactive
+from accord.display import exact, filled, own
+from accord.errors import LocalProtocolError
+
+if TYPE_CHECKING:
+    from accord.serve import AgentApplication, Authenticate, HostLimits
+
+USAGE = """accord serve AGENT [--host H] [--port N] [--token-file FILE] [--tls-cert FILE --tls-key FILE] [options]
+       accord serve [options] -- COMMAND...
+       accord serve --token-file FILE --add-token NAME [--expires DAYS] [--token-root DIR]"""
+EXAMPLES = """\
+  accord serve demo
+  accord serve my_agent:agent --port 8765 --root ~/projects
+  accord serve --token-file tokens.json --add-token ada --expires 90
+  accord serve --host 0.0.0.0 --token-file tokens.json --tls-cert cert.pem --tls-key key.pem -- gemini --acp
+
+AGENT is a name (see: accord agents), MODULE:ATTRIBUTE of an accord.Agent, or a program behind `--`: then each
+connection has a process of its own. Without --token-file there is one token: that of ACCORD_SERVE_TOKEN, or a new one,
+which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp.
+"""
+DEFAULT_PORT = 8765
+DAY_SECONDS = 24 * 3600.0
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+TOKEN_VARIABLE = "ACCORD_SERVE_TOKEN"  # noqa: S105 - the name of a variable
+
+
+class _NoSecrets(argparse.Action):
+    """Refuses a secret on the command line, where every user of the machine can read it."""
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        advice = (
+            f"Put it into {TOKEN_VARIABLE}, or its hash into a file: accord serve --token-file FILE --add-token NAME"
+        )
+        raise UsageFailure("a token on the command line can be read by every user of this machine", advice=advice)
+
+
+def _parser() -> Parser:
+    parser = Parser("serve", USAGE, "Serve an agent over WebSocket and streamable HTTP.", EXAMPLES)
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="a name, or MODULE:ATTRIBUTE")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 127.0.0.1 unless given")
+    parser.add_argument("--port", type=count_of, default=DEFAULT_PORT, help="0 takes any free port; 8765 unless given")
+    parser.add_argument("--token-file", metavar="FILE", help="hashed tokens with their principals")
+    parser.add_argument("--add-token", metavar="NAME", help="add a token for NAME to the file, print it once, and end")
+    parser.add_argument("--expires", type=count_of, metavar="DAYS", help="of the token that is added")
+    parser.add_argument("--token-root", metavar="DIR", help="the root of the token that is added")
+    parser.add_argument("--token", action=_NoSecrets, help=argparse.SUPPRESS)
+    parser.add_argument("--tls-cert", metavar="FILE", help="the certificate chain, PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key, PEM; not readable by others")
+    parser.add_argument("--behind-proxy", action="store_true", help="a reverse proxy has the TLS: listen without it")
+    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a host name of requests")
+    parser.add_argument("--allow-origin", action="append", default=[], metavar="ORIGIN", help="pages that may connect")
+    parser.add_argument("--root", metavar="DIR", help="sessions work inside it; the current directory unless given")
+    parser.add_argument("--allow-stdio-mcp", action="store_true", help="clients may start MCP servers on this machine")
+    parser.add_argument("--max-connections", type=count_of, metavar="N", help="of all principals; 1024 unless given")
+    parser.add_argument("--max-sessions", type=count_of, metavar="N", help="open ones of a principal; 256 unless given")
+    parser.add_argument(
+        "--grace", type=seconds_of, metavar="S", help="a lost connection is kept so long; 60 unless given"
+    )
+    parser.add_argument(
+        "--on-disconnect", choices=("continue", "cancel"), help="a turn whose client does not come back"
+    )
+    parser.add_argument("--drain", type=seconds_of, metavar="S", help="open requests have so long after SIGTERM; 30")
+    parser.add_argument("--quiet", action="store_true", help="no access log")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve until a signal comes."""
+    before, command = split_command(arguments)
+    options = _parser().read(before)
+    if options.add_token is not None:
+        return _add_token(options)
+    if (options.agent is None) == (command is None):
+        raise UsageFailure("name one agent, or a command behind --", advice="Try: accord serve demo")
+    _check_address(options)
+    try:
+        from accord.serve.runner import Listener, run_server  # noqa: PLC0415 - brings a server along
+    except ImportError as error:
+        advice = "Install it: pip install 'accord[serve]'"
+        raise CommandFailure(
+            Status.USAGE, "start", "uvicorn and websockets are not installed", advice=advice
+        ) from error
+    authenticate, token = _access(options)
+    limits = _limits(options)
+    application = _application(options, command, authenticate, limits)
+    _direct_log(quiet=options.quiet)
+    scheme = "s" if options.tls_cert else ""
+
+    def tell(host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        remark(filled("serving at ws{}://{}:{}/acp and http{}://{}:{}/acp", scheme, shown, port, scheme, shown, port))
+        if token:
+            remark(filled("the token, which is shown only now: {}", exact(token)))
+
+    listener = Listener(
+        options.host, options.port, options.tls_cert, options.tls_key, options.drain or Listener.drain_seconds
+    )
+    try:
+        run_server(application, listener, limits, tell)
+    except OSError as error:
+        message = f"{options.host}:{options.port}: {error.strerror or error}"
+        raise CommandFailure(Status.FAILED, "start", message) from error
+    remark(own("the server has ended"))
+    return Status.DONE
+
+
+def _add_token(options: argparse.Namespace) -> int:
+    from accord.serve import TokenFile  # noqa: PLC0415 - only here
+
+    if options.token_file is None:
+        raise UsageFailure("--add-token needs --token-file")
+    expires_at = None if options.expires is None else time.time() + options.expires * DAY_SECONDS
+    root = None if options.token_root is None else str(Path(options.token_root).resolve())
+    try:
+        token = TokenFile.add(options.token_file, options.add_token, expires_at=expires_at, root=root)
+    except LocalProtocolError as error:
+        raise UsageFailure(str(error)) from error
+    remark(own("the token is shown only now; the file has its hash"))
+    put(exact(token))
+    return Status.DONE
+
+
+def _check_address(options: argparse.Namespace) -> None:
+    """Refuse an address beyond this machine without TLS, or without a token that was made for it."""
+    if bool(options.tls_cert) != bool(options.tls_key):
+        raise UsageFailure("--tls-cert and --tls-key go together")
+    if _is_loopback(options.host):
+        return
+    if not options.tls_cert and not options.behind_proxy:
+        advice = "Give --tls-cert and --tls-key, or --behind-proxy if a reverse proxy has the TLS"
+        raise UsageFailure(
+            f"{options.host} is not this machine alone: tokens would be sent in the clear", advice=advice
+        )
+    if not options.token_file and not os.environ.get(TOKEN_VARIABLE):
+        advice = "Make one: accord serve --token-file FILE --add-token NAME"
+        raise UsageFailure(f"{options.host} is not this machine alone: it needs a token file", advice=advice)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _access(options: argparse.Namespace) -> tuple[Authenticate, str]:
+    """The check of credentials, and the token to be shown if it was made just now."""
+    from accord.serve import TokenFile, one_token  # noqa: PLC0415 - only here
+
+    if options.token_file:
+        try:
+            return TokenFile(options.token_file), ""
+        except LocalProtocolError as error:
+            raise UsageFailure(str(error)) from error
+    given = os.environ.pop(TOKEN_VARIABLE, "")  # taken out: agents that are started here do not inherit it
+    token = given or secrets.token_urlsafe(32)
+    return one_token(token), "" if given else token
+
+
+def _limits(options: argparse.Namespace) -> HostLimits:
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    from accord.serve import HostLimits  # noqa: PLC0415 - only here
+
+    changes: dict[str, Any] = {}
+    if options.max_connections is not None:
+        changes["connections"] = options.max_connections
+        changes["connections_per_principal"] = options.max_connections
+    if options.max_sessions is not None:
+        changes["sessions_per_principal"] = options.max_sessions
+    if options.grace is not None:
+        changes["grace_seconds"] = options.grace
+    return replace(HostLimits(), **changes)
+
+
+def _application(
+    options: argparse.Namespace, command: Sequence[str] | None, authenticate: Authenticate, limits: HostLimits
+) -> AgentApplication:
+    from accord.serve import application, program_application  # noqa: PLC0415 - only here
+    from accord.serve.options import LOOPBACK_HOSTS  # noqa: PLC0415 - only here
+
+    common: dict[str, Any] = {
+        "authenticate": authenticate,
+        "root": options.root,
+        "hosts": [*LOOPBACK_HOSTS, options.host, *options.allow_host],
+        "origins": options.allow_origin,
+        # One token is one user: all sessions of this machine's agent are that user's.
+        "shared_sessions": options.token_file is None,
+        "stdio_mcp": options.allow_stdio_mcp,
+        "limits": limits,
+    }
+    if options.root is not None and not Path(options.root).is_dir():
+        raise UsageFailure(f"--root {options.root}: there is no such directory")
+    if options.on_disconnect:
+        common["on_disconnect"] = options.on_disconnect
+    if options.agent is not None and _ATTRIBUTE.fullmatch(options.agent):
+        agent = _imported(options.agent)
+        return application(agent, owners=_owners(options, agent.name), **common)
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
+    target = target_of(options.agent, command)
+    target = asyncio.run(approve(target, trust=False, yes=None if questions is None else questions.yes))
+    owners = _owners(options, target.entry.name)
+    return program_application(target.entry.argv, env=target.entry.env, owners=owners, **common)
+
+
+def _owners(options: argparse.Namespace, name: str) -> Path | None:
+    """Where it is kept which principal a session belongs to."""
+    if options.token_file is None:
+        return None
+    from accord.stores import default_path  # noqa: PLC0415 - only here
+
+    return default_path(name).with_name("session-owners.jsonl")
+
+
+def _imported(text: str) -> Any:
+    """The agent of MODULE:ATTRIBUTE."""
+    from importlib import import_module  # noqa: PLC0415 - only here
+
+    module, _, attribute = text.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_module(module)
+        for name in attribute.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise UsageFailure(f"{text}: {error}") from error
+    if not callable(getattr(found, "serve", None)):
+        raise UsageFailure(f"{text} is no accord.Agent")
+    return found
+
+
+def _direct_log(*, quiet: bool) -> None:
+    """The log of the server on stderr, also without `ACCORD_LOG`."""
+    if os.environ.get("ACCORD_LOG"):
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(SafeFormatter(LINE))
+    for name, level in (
+        ("accord.serve", logging.WARNING if quiet else logging.INFO),
+        ("uvicorn.error", logging.WARNING),
+    ):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False

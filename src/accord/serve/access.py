@@ -1,0 +1,80 @@
+"""The checks of a request before anything is allocated for it: path, host, origin, and the principal."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from accord.serve.principal import Authenticate, Credentials, Principal
+
+__all__ = ["AccessCheck", "HttpRefusal", "headers_of"]
+
+
+class HttpRefusal(Exception):
+    """A request that gets a status and nothing else. `cause` is for the log and the metrics."""
+
+    def __init__(self, status: int, cause: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.cause = cause
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a request by name, in lower case; of a header that came twice the last one counts."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+class AccessCheck:
+    """The principals, host names and origins of pages that may connect."""
+
+    def __init__(self, authenticate: Authenticate, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        self.authenticate = authenticate
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    def check_page(self, headers: Mapping[str, str]) -> None:
+        """Refuse a foreign `Host`, by which a page reaches a loopback server, and a foreign `Origin`.
+
+        A request without `Origin` comes from no page.
+        """
+        host = _without_port(headers.get("host", ""))
+        if "*" not in self._hosts and host not in self._hosts:
+            raise HttpRefusal(403, "host", "This host name is not served here")
+        origin = headers.get("origin")
+        if origin is not None and not self.allows_origin(origin):
+            raise HttpRefusal(403, "origin", "This origin may not connect")
+
+    def allows_origin(self, origin: str) -> bool:
+        return origin.lower().rstrip("/") in self._origins
+
+    async def principal(self, headers: Mapping[str, str], client: str | None) -> tuple[Principal, Credentials]:
+        """The principal of a request.
+
+        Raises:
+            HttpRefusal: 401: its credentials are missing, wrong or expired.
+        """
+        credentials = Credentials(_bearer(headers.get("authorization", "")), headers, client)
+        principal = await self.find(credentials)
+        if principal is None:
+            cause = "no_token" if credentials.token is None else "token"
+            raise HttpRefusal(401, cause, "A valid token is needed", {"WWW-Authenticate": "Bearer"})
+        return principal, credentials
+
+    async def find(self, credentials: Credentials) -> Principal | None:
+        found = self.authenticate(credentials)
+        return await found if inspect.isawaitable(found) else found
+
+
+def _bearer(header: str) -> str | None:
+    scheme, _, token = header.partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _without_port(host: str) -> str:
+    name = host.lower()
+    if name.startswith("["):
+        return name.partition("]")[0] + "]"
+    return name.partition(":")[0]

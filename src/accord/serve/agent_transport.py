@@ -1,0 +1,148 @@
+"""The agent's end of a remote connection: a `Transport` whose other side is the connection, not a socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from accord.errors import ConnectionLost
+from accord.transport.write_buffer import SLICE_BYTES, SendQueue
+
+__all__ = ["AgentTransport", "RemotePeer"]
+
+_QUEUE_BYTES = 1024 * 1024
+
+
+class RemotePeer(Protocol):
+    """The connection that a transport serves."""
+
+    def has_room(self, size_bytes: int) -> bool: ...
+
+    def is_over(self) -> bool: ...
+
+    def deliver(self, text: bytes | bytearray) -> None: ...
+
+    def end(self, reason: str) -> None: ...
+
+
+class AgentTransport:
+    """Gives the agent what the client sends, and the connection what the agent sends.
+
+    `peer` is the connection; another one may take the agent over.
+    """
+
+    __slots__ = ("_closed", "_incoming", "_incoming_bytes", "_queue", "_receiver", "_room", "_unyielded_bytes", "peer")
+
+    def __init__(self, peer: RemotePeer) -> None:
+        self.peer = peer
+        self._incoming: deque[bytes] = deque()
+        self._incoming_bytes = 0
+        self._receiver: asyncio.Future[None] | None = None
+        self._room: list[asyncio.Future[None]] = []
+        self._queue = SendQueue(self._has_room, self._put, self._is_over)
+        self._unyielded_bytes = 0
+        self._closed = False
+
+    def _has_room(self, size_bytes: int) -> bool:
+        return self.peer.has_room(size_bytes)
+
+    def _put(self, text: bytes | bytearray) -> None:
+        self.peer.deliver(text)
+
+    def _is_over(self) -> bool:
+        return self.peer.is_over()
+
+    # --- the agent's side: see `Transport`
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether the client is gone for good."""
+        return self._closed
+
+    async def send(self, text: bytes | bytearray) -> None:
+        """See `Transport.send`."""
+        if self._closed:
+            raise ConnectionLost(clean=True)
+        if self._queue.waiting or not self._has_room(len(text)):
+            if not await self._queue.wait(text):
+                raise ConnectionLost(clean=True)
+            self._unyielded_bytes = 0
+        else:
+            self._put(text)
+            self._unyielded_bytes += len(text)
+        if self._is_over() and not await self._queue.drain():
+            raise ConnectionLost(clean=True)
+        if self._unyielded_bytes >= SLICE_BYTES:
+            self._unyielded_bytes = 0
+            await asyncio.sleep(0)
+
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        """See `Transport.try_send`."""
+        size_bytes = sum(map(len, texts))
+        if self._closed or self._queue.waiting or not self._has_room(size_bytes):
+            return False
+        if self._unyielded_bytes + size_bytes >= SLICE_BYTES:
+            self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take the next one, gives the loop a turn
+            return False
+        self._unyielded_bytes += size_bytes
+        for text in texts:
+            self._put(text)
+        return True
+
+    async def receive(self) -> list[bytes]:
+        """See `Transport.receive`."""
+        while not self._incoming:
+            if self._closed:
+                return []
+            self._receiver = asyncio.get_running_loop().create_future()
+            try:
+                await self._receiver
+            finally:
+                self._receiver = None
+        texts = list(self._incoming)
+        self._incoming.clear()
+        self._incoming_bytes = 0
+        self._end_waits()
+        return texts
+
+    async def close(self) -> None:
+        """The agent ends the connection."""
+        self.peer.end("the agent closed it")
+
+    # --- the client's side
+
+    def offer(self, text: bytes) -> None:
+        """Give the agent one text."""
+        self._incoming.append(text)
+        self._incoming_bytes += len(text)
+        self._wake()
+
+    async def room(self) -> None:
+        """Wait until the agent has read most of what it was given."""
+        while self._incoming_bytes > _QUEUE_BYTES and not self._closed:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._room.append(waiter)
+            await waiter
+
+    def advance(self) -> None:
+        """There is room again for what the agent sends."""
+        self._queue.advance()
+
+    def hang_up(self) -> None:
+        """The client is gone for good."""
+        self._closed = True
+        self._queue.close()
+        self._wake()
+        self._end_waits()
+
+    def _end_waits(self) -> None:
+        for waiter in self._room:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._room.clear()
+
+    def _wake(self) -> None:
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(None)

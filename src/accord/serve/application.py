@@ -1,0 +1,188 @@
+"""The ASGI application of a served agent: dispatches requests, checks access, answers for its health, keeps the log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from accord.serve.access import AccessCheck, HttpRefusal, headers_of
+from accord.serve.connections import Connections
+from accord.serve.http import HttpExchange
+from accord.serve.metrics import Metrics
+from accord.serve.response import Receive, Send, respond
+from accord.serve.websocket import ServedSocket
+
+__all__ = ["AgentApplication"]
+
+log = logging.getLogger("accord.serve")
+access_log = logging.getLogger("accord.serve.access")
+
+ENDPOINT = "/acp"
+_ENDPOINTS = frozenset({"", ENDPOINT})
+_EXPOSED = "Acp-Connection-Id, Acp-Session-Id"
+_ALLOWED = (
+    "Authorization, Content-Type, Accept, Last-Event-ID, Acp-Connection-Id, Acp-Session-Id, Accord-Message-Number"
+)
+
+
+class AgentApplication:
+    """An ASGI application that serves one agent over WebSocket and streamable HTTP. Made by `Agent.asgi`.
+
+    The endpoint is `/acp`; `/health`, `/ready` and `/metrics` need no token. Mounted in another application, they are
+    below the mount. Call `close` when the other application ends; a server that sends lifespan events does that itself.
+    """
+
+    def __init__(self, connections: Connections, access: AccessCheck, metrics: Metrics) -> None:
+        self._connections = connections
+        self._access = access
+        self._metrics = metrics
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve one request, one socket, or the life of the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Refuse new connections from now on, and wait until the open requests are answered, for so long at most."""
+        await self._connections.drain(timeout_seconds)
+
+    async def close(self) -> None:
+        """End all connections, with their agents."""
+        await self._connections.close()
+
+    @property
+    def connections(self) -> int:
+        """How many connections there are."""
+        return len(self._connections)
+
+    # --- one request
+
+    async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        began, status, who = time.monotonic(), 500, "-"
+        headers = headers_of(scope)
+        try:
+            self._access.check_page(headers)
+            send = self._for_page(headers, send)
+            path = _path(scope)
+            if path not in _ENDPOINTS:
+                status = await self._status_page(scope["method"], path, send)
+            elif scope["method"] == "OPTIONS" and "origin" in headers:
+                status = await respond(send, 204, headers={"Access-Control-Allow-Methods": "GET, POST, DELETE"})
+            else:
+                principal, credentials = await self._access.principal(headers, _client(scope))
+                who = principal.name
+                exchange = HttpExchange(self._connections, principal, credentials, headers, receive, send)
+                status = await exchange.serve(scope["method"])
+        except HttpRefusal as refusal:
+            status = self._note(refusal)
+            if status != _LEFT:
+                body = refusal.message.encode() + b"\n"
+                await respond(send, status, body, {"Content-Type": "text/plain", **refusal.headers})
+        finally:
+            # The path without its query, and no header: nothing secret can be in it.
+            spent = time.monotonic() - began
+            access_log.info("%s %s %d %s %.3fs", scope["method"], _path(scope), status, who, spent)
+
+    async def _websocket(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        began, who, status = time.monotonic(), "-", 101
+        headers = headers_of(scope)
+        try:
+            self._access.check_page(headers)
+            _check_endpoint(scope)
+            principal, credentials = await self._access.principal(headers, _client(scope))
+            who = principal.name
+            await ServedSocket(self._connections, principal, credentials, receive, send).serve()
+        except HttpRefusal as refusal:
+            status = self._note(refusal)
+            await _refuse_upgrade(scope, receive, send, refusal)
+        finally:
+            access_log.info("WEBSOCKET %s %d %s %.3fs", _path(scope), status, who, time.monotonic() - began)
+
+    def _note(self, refusal: HttpRefusal) -> int:
+        self._metrics.refusals[refusal.cause] += 1
+        log.info("refused with %d (%s): %s", refusal.status, refusal.cause, refusal.message)
+        return refusal.status
+
+    def _for_page(self, headers: Mapping[str, str], send: Send) -> Send:
+        """The headers that a browser wants for a page of an allowed origin."""
+        origin = headers.get("origin")
+        if origin is None:
+            return send
+        shown = [
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-allow-headers", _ALLOWED.encode()),
+            (b"access-control-expose-headers", _EXPOSED.encode()),
+            (b"vary", b"Origin"),
+        ]
+
+        async def send_with_origin(event: MutableMapping[str, Any]) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": [*event["headers"], *shown]}
+            await send(event)
+
+        return send_with_origin
+
+    async def _status_page(self, method: str, path: str, send: Send) -> int:
+        if method not in {"GET", "HEAD"}:
+            raise HttpRefusal(404, "path", "The endpoint is /acp")
+        if path == "/health":
+            return await respond(send, 200, b"ok\n", {"Content-Type": "text/plain"})
+        if path == "/ready":
+            ready = not self._connections.is_draining
+            body = b"ready\n" if ready else b"draining\n"
+            return await respond(send, 200 if ready else 503, body, {"Content-Type": "text/plain"})
+        if path == "/metrics":
+            text = self._metrics.text(self._connections.gauges).encode()
+            return await respond(send, 200, text, {"Content-Type": "text/plain; version=0.0.4"})
+        raise HttpRefusal(404, "path", "The endpoint is /acp")
+
+    # --- the life of the server
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif event["type"] == "lifespan.shutdown":
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+_LEFT = 499
+
+
+def _path(scope: Mapping[str, Any]) -> str:
+    """The path below the place where the application is mounted."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    # Some frameworks add a slash to what they mount.
+    return (path[len(root) :] if root and path.startswith(root) else path).rstrip("/")
+
+
+def _check_endpoint(scope: Mapping[str, Any]) -> None:
+    if _path(scope) not in _ENDPOINTS:
+        raise HttpRefusal(404, "path", "The endpoint is /acp")
+
+
+def _client(scope: Mapping[str, Any]) -> str | None:
+    client = scope.get("client")
+    return client[0] if client else None
+
+
+async def _refuse_upgrade(scope: Mapping[str, Any], receive: Receive, send: Send, refusal: HttpRefusal) -> None:
+    """Answer an upgrade with a status; a server that cannot do that closes it, which is 403 to the client."""
+    await receive()
+    if "websocket.http.response" in (scope.get("extensions") or {}):
+        body = refusal.message.encode() + b"\n"
+        headers = {"Content-Type": "text/plain", "Content-Length": str(len(body)), **refusal.headers}
+        encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": encoded})
+        await send({"type": "websocket.http.response.body", "body": body})
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": refusal.message})

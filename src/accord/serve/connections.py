@@ -1,0 +1,249 @@
+"""All connections of a server: made, found, taken over, expired, and ended when their principal may connect no more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from accord.serve.access import AccessCheck, HttpRefusal
+from accord.serve.metrics import Metrics
+from accord.serve.options import HostOptions
+from accord.serve.principal import Credentials, Principal, directory_of
+from accord.serve.remote_connection import RemoteConnection
+from accord.serve.session_owners import SessionOwners
+from accord.serve.session_rules import SessionRules
+from accord.serve.upstream import Upstream
+from accord.time_scale import scaled
+
+__all__ = ["Connections"]
+
+log = logging.getLogger("accord.serve")
+
+SWEEP_SECONDS = 1.0
+RECHECK_SECONDS = scaled(30.0)
+STOP_SECONDS = scaled(10.0)
+DRAIN_POLL_SECONDS = 0.05
+
+
+class Connections:
+    def __init__(
+        self,
+        upstream: Upstream,
+        access: AccessCheck,
+        metrics: Metrics,
+        owners: SessionOwners | None,
+        root: Path,
+        options: HostOptions,
+    ) -> None:
+        self._upstream = upstream
+        self._access = access
+        self.limits = options.limits
+        self.metrics = metrics
+        self._owners = owners
+        self._root = root
+        self._stdio_mcp = options.stdio_mcp
+        self._on_disconnect = options.on_disconnect or upstream.on_disconnect
+        self._all: dict[str, RemoteConnection] = {}
+        self._rules: dict[str, SessionRules] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+        self._rechecked_at = time.monotonic()
+        self.is_draining = False
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @property
+    def gauges(self) -> dict[str, float]:
+        """The numbers of this moment, for the metrics."""
+        return {
+            "connections": len(self._all),
+            "links": sum(connection.links for connection in self._all.values()),
+            "sessions": sum(rules.open_sessions for rules in self._rules.values()),
+            "waiting_bytes": sum(connection.streams.waiting_bytes for connection in self._all.values()),
+            "draining": float(self.is_draining),
+        }
+
+    # --- making and finding
+
+    def make(
+        self, principal: Principal, credentials: Credentials, *, has_session_streams: bool, connection_id: str = ""
+    ) -> RemoteConnection:
+        """A new connection; it starts with `start`.
+
+        Raises:
+            HttpRefusal: 503: there are too many, or the server is about to end.
+        """
+        self.check_room(principal)
+        rules = self._rules.get(principal.name)
+        if rules is None:
+            rules = self._rules[principal.name] = SessionRules(
+                principal,
+                directory_of(principal, self._root),
+                self._owners,
+                stdio_mcp=self._stdio_mcp,
+                max_sessions=self.limits.sessions_per_principal,
+            )
+        connection = RemoteConnection(
+            principal,
+            credentials,
+            rules,
+            self.limits,
+            self.metrics,
+            has_session_streams=has_session_streams,
+            connection_id=connection_id,
+        )
+        self._all[connection.id] = connection
+        self.metrics.opened_connections += 1
+        connection.closing.append(lambda: self._forget(connection))
+        if self._sweeper is None:
+            self._sweeper = self._start_task(self._sweep())
+        return connection
+
+    def check_room(self, principal: Principal) -> None:
+        """Refuse a further connection where there are too many."""
+        if self.is_draining:
+            raise HttpRefusal(503, "draining", "The server is about to end", {"Retry-After": "5"})
+        own = [each for each in self._all.values() if each.principal.name == principal.name]
+        full = len(self._all) >= self.limits.connections
+        if len(own) >= self.limits.connections_per_principal or full:
+            # An `initialize` whose client never came back makes room first.
+            idle = next((each for each in own if not each.was_linked and not each.links), None)
+            if idle is None:
+                raise HttpRefusal(503, "limit", "There are too many connections", {"Retry-After": "5"})
+            idle.end("it was never used, and a newer connection needs the place")
+
+    def start(self, connection: RemoteConnection) -> None:
+        """Start the agent of a connection."""
+        self._start_task(self._serve(connection))
+
+    async def _serve(self, connection: RemoteConnection) -> None:
+        root = str(directory_of(connection.principal, self._root))
+        try:
+            await self._upstream.serve(connection.agent, connection.principal, root)
+            reason = "the agent ended"
+        except asyncio.CancelledError:
+            reason = "the server ends"
+            raise
+        except Exception as error:
+            reason = "the agent failed"
+            log.exception("the agent of %s failed", connection.principal.name, exc_info=error)
+        finally:
+            # By now another connection may have taken it over.
+            connection.agent.peer.end(reason)
+
+    def find(self, connection_id: str, principal: Principal) -> RemoteConnection | None:
+        """The connection, if it belongs to this principal: another's looks as if it were not there."""
+        connection = self._all.get(connection_id)
+        return connection if connection is not None and connection.principal.name == principal.name else None
+
+    def orphan(self, principal: Principal) -> RemoteConnection | None:
+        """The last connection of the principal that lost its links and whose agent a new one may take over."""
+        if not self._upstream.takes_over:
+            return None
+        candidates = [
+            each
+            for each in self._all.values()
+            if each.principal.name == principal.name and each.was_linked and not each.links and each.is_initialized
+        ]
+        return max(candidates, key=lambda each: each.detached_at, default=None)
+
+    def succeed(
+        self, orphan: RemoteConnection, credentials: Credentials, *, has_session_streams: bool, connection_id: str
+    ) -> RemoteConnection:
+        """A new connection with the agent of one that lost its links."""
+        connection = self.make(
+            orphan.principal, credentials, has_session_streams=has_session_streams, connection_id=connection_id
+        )
+        connection.adopt(orphan)
+        log.info("connection %s of %s goes on as %s", orphan.id[:8], orphan.principal.name, connection.id[:8])
+        return connection
+
+    def _forget(self, connection: RemoteConnection) -> None:
+        self._all.pop(connection.id, None)
+        rules = self._rules.get(connection.principal.name)
+        if rules is not None and not rules.open_sessions and not self._of(connection.principal):
+            del self._rules[connection.principal.name]
+
+    def _of(self, principal: Principal) -> list[RemoteConnection]:
+        return [each for each in self._all.values() if each.principal.name == principal.name]
+
+    # --- ending
+
+    def _start_task(self, work: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for connection in list(self._all.values()):
+                reason = self._expired(connection)
+                if reason:
+                    connection.end(reason)
+            try:
+                await self._recheck()
+            except Exception:
+                log.exception("the principals could not be checked again")
+
+    def _expired(self, connection: RemoteConnection) -> str:
+        now, limits = time.monotonic(), self.limits
+        expires_at = connection.principal.expires_at
+        if expires_at is not None and expires_at <= time.time():
+            return "its token expired"
+        if connection.links:
+            stalled = connection.streams.waiting_bytes and now - connection.progressed_at > limits.stall_seconds
+            return "its client does not read" if stalled else ""
+        away = now - connection.detached_at
+        if not connection.was_linked:
+            return "no stream was opened" if away > limits.start_seconds else ""
+        if away <= limits.grace_seconds:
+            return ""
+        # The turns of an agent in this process go on without a connection; those of a program need theirs.
+        outlives = self._upstream.takes_over and self._on_disconnect == "continue" and connection.is_busy
+        if outlives and away <= limits.detached_seconds:
+            return ""
+        return "its client did not come back"
+
+    async def _recheck(self) -> None:
+        """End the connections whose credentials are good no more."""
+        seconds = getattr(self._access.authenticate, "recheck_seconds", RECHECK_SECONDS)
+        if time.monotonic() - self._rechecked_at < seconds:
+            return
+        self._rechecked_at = time.monotonic()
+        for connection in list(self._all.values()):
+            principal = await self._access.find(connection.credentials)
+            if principal is None or principal.name != connection.principal.name:
+                connection.end("its token was revoked")
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new connection, and let the requests that are open come to their end, for so long at most."""
+        self.is_draining = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                # Busy is a sum over all connections: no single event says that it is over.
+                while any(each.is_busy or each.streams.waiting_bytes for each in self._all.values()):  # noqa: ASYNC110
+                    await asyncio.sleep(DRAIN_POLL_SECONDS)
+
+    async def close(self) -> None:
+        """End all connections and their agents."""
+        self.is_draining = True
+        for connection in list(self._all.values()):
+            connection.end("the server ends")
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        working = [task for task in self._tasks if task is not self._sweeper]
+        if working:
+            await asyncio.wait(working, timeout=STOP_SECONDS)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._upstream.close()
+        if self._owners is not None:
+            self._owners.close()

@@ -1,0 +1,238 @@
+"""Streamable HTTP: POST brings messages, GET opens a stream, DELETE ends the connection (docs/remote-wire.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from accord.errors import RequestError
+from accord.serve.access import HttpRefusal
+from accord.serve.connections import Connections
+from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.message_text import params_of
+from accord.serve.outgoing_stream import StreamLink
+from accord.serve.principal import Credentials, Principal
+from accord.serve.remote_connection import RemoteConnection, new_connection_id
+from accord.serve.response import Receive, Send, read_body, respond
+from accord.serve.takeover import take_over
+from accord.serve.websocket import OWN_PREFIX, RECEIVED_METHOD, cursor_of
+from accord.transport.routing import Stream, read_envelope
+from accord.wire.sse import KEEPALIVE
+
+__all__ = ["HttpExchange"]
+
+log = logging.getLogger("accord.serve")
+
+MAX_STREAMS = 1024
+_STREAM_HEADERS = {
+    "Content-Type": "text/event-stream",
+    # No proxy may hold back, compress or cache a stream.
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+
+class HttpExchange:
+    """One request of an authenticated principal."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        principal: Principal,
+        credentials: Credentials,
+        headers: Mapping[str, str],
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        self._connections = connections
+        self._principal = principal
+        self._credentials = credentials
+        self._headers = headers
+        self._receive = receive
+        self._send = send
+
+    async def serve(self, method: str) -> int:
+        """Answer the request; the status.
+
+        Raises:
+            HttpRefusal: It gets another one.
+        """
+        if method == "POST":
+            return await self._post()
+        if method == "GET":
+            return await self._get()
+        if method == "DELETE":
+            self._connection().end("the client closed it")
+            return await respond(self._send, 202)
+        raise HttpRefusal(405, "method", "Use GET, POST or DELETE", {"Allow": "GET, POST, DELETE"})
+
+    def _connection(self) -> RemoteConnection:
+        connection_id = self._headers.get("acp-connection-id")
+        if not connection_id:
+            raise HttpRefusal(400, "no_connection_id", "Acp-Connection-Id is missing")
+        connection = self._connections.find(connection_id, self._principal)
+        if connection is None or not connection.has_session_streams:
+            raise HttpRefusal(404, "connection", "There is no such connection")
+        return connection
+
+    # --- POST
+
+    async def _post(self) -> int:
+        if self._headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise HttpRefusal(415, "content_type", "The content type must be application/json")
+        limits = self._connections.limits
+        if "acp-connection-id" in self._headers:
+            self._connection()  # before the body is read
+        text = await read_body(
+            self._receive, self._headers, max_bytes=limits.body_bytes, timeout_seconds=limits.body_seconds
+        )
+        fault = malformed(text)
+        if fault is not None:
+            self._connections.metrics.refusals["message"] += 1
+            log.info("400 to %s: no JSON-RPC message", self._principal.name)
+            return await respond(self._send, 400, fault, {"Content-Type": "application/json"})
+        if "acp-connection-id" in self._headers:
+            return await self._post_message(self._connection(), text)
+        return await self._post_initialize(text)
+
+    async def _post_initialize(self, text: bytes) -> int:
+        try:
+            introduction = read_introduction(text)
+        except RequestError as error:
+            raise HttpRefusal(400, "no_connection_id", "Acp-Connection-Id is missing") from error
+        connection_id = new_connection_id()
+        try:
+            connection = take_over(
+                self._connections,
+                introduction,
+                self._principal,
+                self._credentials,
+                connection_id,
+                has_session_streams=True,
+            )
+        except RequestError as error:
+            answer = error_answer(introduction.message, error)
+            return await respond(self._send, 200, answer, {"Content-Type": "application/json"})
+        if connection is None:
+            connection = self._connections.make(
+                self._principal, self._credentials, has_session_streams=True, connection_id=connection_id
+            )
+            connection.begin(text, introduction.message, introduction.params)
+            self._connections.start(connection)
+        answered_text = await answered(connection, self._connections.limits.initialize_seconds)
+        if answered_text is None:
+            connection.end("the agent did not answer initialize")
+            raise HttpRefusal(504, "initialize", "The agent does not answer")
+        headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+        if connection.is_initialized:
+            headers["Acp-Connection-Id"] = connection.id
+        else:
+            connection.end("the agent refused initialize")
+        return await respond(self._send, 200, with_id(answered_text, introduction.message), headers)
+
+    async def _post_message(self, connection: RemoteConnection, text: bytes) -> int:
+        message, header = read_envelope(text), self._headers.get("acp-session-id")
+        if message.method.startswith(OWN_PREFIX):
+            self._own(connection, text, message.method)
+            return await respond(self._send, 202)
+        if message.method == "initialize":
+            raise HttpRefusal(400, "initialized", "This connection is initialized already")
+        if header and message.kind != "answer" and message.session_id not in (None, header):
+            raise HttpRefusal(400, "session_mismatch", "Acp-Session-Id and params.sessionId differ")
+        number = self._headers.get("accord-message-number", "")
+        if not self._is_new(connection, number):
+            return await respond(self._send, 202)
+        # In the order in which they were read: nothing may be awaited between here and `receive`.
+        connection.receive(text, message, header)
+        await connection.agent.room()
+        return await respond(self._send, 202)
+
+    def _is_new(self, connection: RemoteConnection, number: str) -> bool:
+        """Whether a numbered message was not accepted before; one without a number always is new."""
+        if not number:
+            return True
+        wanted = cursor_of(number)
+        if wanted is None or wanted > connection.message_number + 1:
+            raise HttpRefusal(409, "message_number", "A message before this one did not arrive")
+        if wanted <= connection.message_number:
+            return False
+        connection.message_number = wanted
+        return True
+
+    def _own(self, connection: RemoteConnection, text: bytes, method: str) -> None:
+        params = params_of(text)
+        cursor = cursor_of(params.get("cursor"))
+        if method == RECEIVED_METHOD and cursor is not None:
+            session_id = params.get("sessionId")
+            connection.acknowledge(session_id if isinstance(session_id, str) else None, cursor)
+
+    # --- GET
+
+    async def _get(self) -> int:
+        if "text/event-stream" not in self._headers.get("accept", ""):
+            raise HttpRefusal(406, "accept", "Accept must have text/event-stream")
+        connection = self._connection()
+        name: Stream = self._headers.get("acp-session-id") or None
+        if name not in connection.streams and len(connection.streams) >= MAX_STREAMS:
+            raise HttpRefusal(503, "limit", "There are too many streams", {"Retry-After": "5"})
+        last = self._headers.get("last-event-id")
+        if last is not None:
+            cursor = cursor_of(last)
+            if cursor is None or not connection.rewind(name, cursor):
+                raise HttpRefusal(409, "gap", "What is behind this event is not kept")
+            self._connections.metrics.resumed_links += 1
+        await self._stream(connection, name)
+        return 200
+
+    async def _stream(self, connection: RemoteConnection, name: Stream) -> None:
+        link = StreamLink(connection.streams.get(name))
+        connection.attach()
+        headers = {**_STREAM_HEADERS, "Acp-Connection-Id": connection.id}
+        if name is not None:
+            headers["Acp-Session-Id"] = name
+        loop = asyncio.get_running_loop()
+        writer = loop.create_task(self._write(connection, link, headers))
+        leaving = loop.create_task(self._until_left())
+        connection.writers.add(writer)
+        try:
+            await asyncio.wait((writer, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            link.end()
+            connection.writers.discard(writer)
+            for task in (writer, leaving):
+                task.cancel()
+            await asyncio.gather(writer, leaving, return_exceptions=True)
+            connection.detach()
+            connection.streams.drop_unused(name)
+
+    async def _until_left(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _write(self, connection: RemoteConnection, link: StreamLink, headers: Mapping[str, str]) -> None:
+        stream = link.stream
+        await self._send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(key.lower().encode(), value.encode("latin-1")) for key, value in headers.items()],
+            }
+        )
+        await self._body(b"id: %d\n\n" % stream.written)
+        while link.is_current and not (connection.has_ended and not stream.has_waiting):
+            if not await link.wait(self._connections.limits.keepalive_seconds):
+                await self._body(KEEPALIVE)
+            elif stream.has_waiting and stream.link is link:
+                number, texts = connection.take(stream)
+                events = [b"id: %d\ndata: %b\n\n" % (number + place, _line(text)) for place, text in enumerate(texts)]
+                await self._body(b"".join(events))
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _body(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def _line(text: bytes) -> bytes:
+    """A text on one line: outside of strings JSON may have line ends, and some readers take one line only."""
+    return text if b"\n" not in text and b"\r" not in text else text.replace(b"\r", b" ").replace(b"\n", b" ")

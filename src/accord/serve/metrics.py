@@ -1,0 +1,37 @@
+"""Counters of a server, and their text in the format of Prometheus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+__all__ = ["Metrics"]
+
+
+@dataclass
+class Metrics:
+    """Counts since the start. No name of a principal or session is in them."""
+
+    opened_connections: int = 0
+    received_messages: int = 0
+    sent_messages: int = 0
+    resumed_links: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    """By cause: `token`, `origin`, `host`, `limit`, …"""
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """All counters, and the gauges of this moment."""
+        counters = {
+            "opened_connections": self.opened_connections,
+            "received_messages": self.received_messages,
+            "sent_messages": self.sent_messages,
+            "resumed_links": self.resumed_links,
+        }
+        lines: list[str] = []
+        for name, value in counters.items():
+            lines += [f"# TYPE accord_{name}_total counter", f"accord_{name}_total {value}"]
+        lines.append("# TYPE accord_refusals_total counter")
+        lines += [f'accord_refusals_total{{cause="{cause}"}} {count}' for cause, count in sorted(self.refusals.items())]
+        for name, amount in gauges.items():
+            lines += [f"# TYPE accord_{name} gauge", f"accord_{name} {amount:g}"]
+        return "\n".join(lines) + "\n"

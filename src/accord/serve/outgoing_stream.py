@@ -1,0 +1,244 @@
+"""The streams of messages to a client: numbered from 1, kept until acknowledged or forgotten, each read by one link.
+
+It knows neither sockets nor what a message says. docs/remote-wire.md has the contract.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from accord.transport.routing import Stream
+
+__all__ = ["OutgoingStream", "OutgoingStreams", "StreamLink"]
+
+READ_BYTES = 64 * 1024
+
+
+class OutgoingStream:
+    """The messages of one stream.
+
+    A message is waiting until it is written to a link, and kept behind that until it is acknowledged, or forgotten. The
+    cursor of a message is its number; `0` is the beginning.
+    """
+
+    __slots__ = ("_forgotten", "_kept", "_waiting", "kept_bytes", "link", "waiting_bytes")
+
+    def __init__(self) -> None:
+        self._forgotten = 0
+        """The number of the last message that is not kept."""
+        self._kept: deque[bytes] = deque()
+        self._waiting: deque[bytes] = deque()
+        self.kept_bytes = 0
+        self.waiting_bytes = 0
+        self.link: StreamLink | None = None
+        """The link that reads it; a newer one replaces it."""
+
+    @property
+    def written(self) -> int:
+        """The number of the last message that was written to a link."""
+        return self._forgotten + len(self._kept)
+
+    @property
+    def last(self) -> int:
+        """The number of the last message."""
+        return self.written + len(self._waiting)
+
+    def append(self, text: bytes) -> None:
+        self._waiting.append(text)
+        self.waiting_bytes += len(text)
+        if self.link is not None:
+            self.link.wake()
+
+    def take(self) -> tuple[int, list[bytes]]:
+        """The next messages, as much as one write should have, and the number of the first; they count as written."""
+        first, size_bytes = self.written + 1, 0
+        texts: list[bytes] = []
+        while self._waiting and size_bytes < READ_BYTES:
+            text = self._waiting.popleft()
+            size_bytes += len(text)
+            texts.append(text)
+        self._kept.extend(texts)
+        self.kept_bytes += size_bytes
+        self.waiting_bytes -= size_bytes
+        return first, texts
+
+    def rewind(self, cursor: int) -> bool:
+        """Make everything behind the cursor wait again; False if it is unknown or something behind it was forgotten."""
+        if not self._forgotten <= cursor <= self.last:
+            return False
+        self.acknowledge(cursor)
+        while self._kept:
+            text = self._kept.pop()
+            self._waiting.appendleft(text)
+            self.kept_bytes -= len(text)
+            self.waiting_bytes += len(text)
+        while self.written < cursor:
+            # The reader has it, whatever we thought of it.
+            self._forget_waiting()
+        return True
+
+    def acknowledge(self, cursor: int) -> None:
+        """The reader has everything up to the cursor."""
+        while self._kept and self._forgotten < cursor:
+            self.forget_oldest()
+
+    def forget_oldest(self) -> None:
+        """Forget the oldest written message; there must be one."""
+        self.kept_bytes -= len(self._kept.popleft())
+        self._forgotten += 1
+
+    def _forget_waiting(self) -> None:
+        self.waiting_bytes -= len(self._waiting.popleft())
+        self._forgotten += 1
+
+    @property
+    def has_kept(self) -> bool:
+        return bool(self._kept)
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+
+class StreamLink:
+    """One reader of a stream: a socket or an open GET. `take` waits for messages and gives them."""
+
+    __slots__ = ("_ended", "_waiter", "stream")
+
+    def __init__(self, stream: OutgoingStream) -> None:
+        self.stream = stream
+        self._ended = False
+        self._waiter: asyncio.Future[None] | None = None
+        if stream.link is not None:
+            stream.link.end()
+        stream.link = self
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is read here, and not by a newer link."""
+        return self.stream.link is self and not self._ended
+
+    def wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def end(self) -> None:
+        """Nothing more is read here; a reader that waits returns."""
+        self._ended = True
+        if self.stream.link is self:
+            self.stream.link = None
+        self.wake()
+
+    async def wait(self, timeout_seconds: float) -> bool:
+        """Wait until there is a message, or the link has ended; False after so much silence."""
+        if self._is_due():
+            return True
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = loop.call_later(timeout_seconds, self.wake)
+        try:
+            await self._waiter
+        finally:
+            timer.cancel()
+            self._waiter = None
+        return self._is_due()
+
+    def _is_due(self) -> bool:
+        return self._ended or self.stream.has_waiting
+
+
+class OutgoingStreams:
+    """All streams of one connection, and the budget of what they hold.
+
+    `held_bytes` bounds what is not written; once the client acknowledges, what is not acknowledged counts too, and
+    nothing of it is forgotten. For a client that never does, the last `replay_bytes` that were written are kept.
+    """
+
+    def __init__(self, held_bytes: int, replay_bytes: int) -> None:
+        self._max_held_bytes = held_bytes
+        self._replay_bytes = replay_bytes
+        self._streams: dict[Stream, OutgoingStream] = {}
+        self._held_bytes = 0
+        self._written_order: deque[OutgoingStream] = deque()
+        """The stream of each written message, oldest first, for a client that acknowledges none."""
+        self.acknowledges = False
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def __contains__(self, name: Stream) -> bool:
+        return name in self._streams
+
+    def get(self, name: Stream) -> OutgoingStream:
+        """The stream of a session, or of the connection; made when it is first used."""
+        stream = self._streams.get(name)
+        if stream is None:
+            stream = self._streams[name] = OutgoingStream()
+        return stream
+
+    def is_read(self, name: Stream) -> bool:
+        """Whether a link reads the stream."""
+        stream = self._streams.get(name)
+        return stream is not None and stream.link is not None
+
+    def drop_unused(self, name: Stream) -> None:
+        """Forget a stream in which there never was a message."""
+        stream = self._streams.get(name)
+        if stream is not None and not stream.last and stream.link is None:
+            del self._streams[name]
+
+    def has_room(self, size_bytes: int) -> bool:
+        return not self._held_bytes or self._held_bytes + size_bytes <= self._max_held_bytes
+
+    @property
+    def is_over(self) -> bool:
+        return self._held_bytes > self._max_held_bytes
+
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(stream.waiting_bytes for stream in self._streams.values())
+
+    def append(self, name: Stream, text: bytes) -> None:
+        self.get(name).append(text)
+        self._held_bytes += len(text)
+
+    def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
+        """The next messages of a stream, for its link, and the number of the first."""
+        first, texts = stream.take()
+        if not self.acknowledges:
+            self._held_bytes -= sum(map(len, texts))
+            self._written_order.extend([stream] * len(texts))
+            while self._written_order and self._kept_bytes() > self._replay_bytes:
+                oldest = self._written_order.popleft()
+                if oldest.has_kept:
+                    oldest.forget_oldest()
+        return first, texts
+
+    def acknowledge(self, name: Stream, cursor: int) -> None:
+        """The client has everything of a stream up to the cursor."""
+        self.acknowledges = True
+        self._written_order.clear()
+        if name in self._streams:
+            self._streams[name].acknowledge(cursor)
+        self._count()
+
+    def rewind(self, name: Stream, cursor: int) -> bool:
+        """Begin a stream again behind the cursor; False if that cannot be done."""
+        if name not in self._streams:
+            return cursor == 0
+        rewound = self._streams[name].rewind(cursor)
+        self._count()
+        return rewound
+
+    def wake(self) -> None:
+        """Let all links look again: the connection has ended."""
+        for stream in self._streams.values():
+            if stream.link is not None:
+                stream.link.wake()
+
+    def _kept_bytes(self) -> int:
+        return sum(stream.kept_bytes for stream in self._streams.values())
+
+    def _count(self) -> None:
+        self._held_bytes = self.waiting_bytes + (self._kept_bytes() if self.acknowledges else 0)

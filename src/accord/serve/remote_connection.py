@@ -1,0 +1,323 @@
+"""One connection of a remote client: what `initialize` opened, whatever links come and go under it.
+
+It has the agent on one side, as a `Transport`, and the streams of the client on the other. It knows neither sockets nor
+HTTP: `websocket` and `http` bring messages and take them from the streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from accord.errors import InvalidRequest, RequestError
+from accord.jsonrpc.message import ErrorObject, RequestId
+from accord.jsonrpc.serialize import error_text
+from accord.serve.agent_transport import AgentTransport
+from accord.serve.limits import HostLimits
+from accord.serve.message_text import advertise, changed, params_of
+from accord.serve.metrics import Metrics
+from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams
+from accord.serve.principal import Credentials, Principal
+from accord.serve.session_rules import LIST, SessionRules
+from accord.time_scale import scaled
+from accord.transport.routing import CREATING_METHODS, Envelope, ServerRoutes, Stream, read_envelope
+
+__all__ = ["RemoteConnection", "new_connection_id"]
+
+log = logging.getLogger("accord.serve")
+
+LAST_WRITE_SECONDS = scaled(2.0)
+_CANCEL_REQUEST = "$/cancel_request"
+
+
+def new_connection_id() -> str:
+    """An id that cannot be guessed; it is a name and no credential."""
+    return secrets.token_hex(16)
+
+
+class RemoteConnection:
+    """A connection from its `initialize` to its end.
+
+    `has_session_streams` is true for HTTP, where every session has a stream of its own; else there is one stream, None.
+    """
+
+    def __init__(
+        self,
+        principal: Principal,
+        credentials: Credentials,
+        rules: SessionRules,
+        limits: HostLimits,
+        metrics: Metrics,
+        *,
+        has_session_streams: bool,
+        connection_id: str = "",
+    ) -> None:
+        self.id: str = connection_id or new_connection_id()
+        self.principal = principal
+        self.credentials = credentials
+        self.has_session_streams = has_session_streams
+        self._rules = rules
+        self._metrics = metrics
+        self._grace_seconds = limits.grace_seconds
+        self.streams = OutgoingStreams(limits.held_bytes, limits.replay_bytes)
+        self._routes = ServerRoutes() if has_session_streams else None
+        self._calls: dict[RequestId, Envelope] = {}
+        """The client's requests that the agent has not answered."""
+        self._questions: dict[RequestId, bytes] = {}
+        """The agent's requests that the client has not answered."""
+        self._sessions: set[str] = set()
+        self._generation = 0
+        """How many connections had this agent before."""
+        self._agent_ids: dict[RequestId, RequestId] = {}
+        """The client's ids by those that the agent sees, where it was taken over."""
+        self._abandoned: set[RequestId] = set()
+        """The ids of requests, as the agent sees them, whose client is gone."""
+        self.received = 0
+        """How many messages of the client were accepted behind `initialize`."""
+        self.message_number = 0
+        """The last `Accord-Message-Number` that was accepted."""
+        self.agent = AgentTransport(self)
+        self.initialize_params: dict[str, Any] = {}
+        self.initialize_answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.links = 0
+        self.was_linked = False
+        self.detached_at = self.progressed_at = time.monotonic()
+        self.end_reason = ""
+        self.closing: list[Callable[[], None]] = []
+        """Called when the connection ends."""
+        self.writers: set[asyncio.Task[Any]] = set()
+        """The tasks that write to links."""
+
+    def __repr__(self) -> str:
+        return f"<connection {self.id[:8]} of {self.principal.name}>"
+
+    # --- what the client sends
+
+    def begin(self, text: bytes, message: Envelope, params: dict[str, Any]) -> None:
+        """The first message, `initialize`; its answer is `initialize_answer`."""
+        self.initialize_params = params
+        self._calls[message.id] = message
+        self.agent.offer(text)
+
+    def receive(self, text: bytes, message: Envelope, header: str | None = None) -> None:
+        """Take one message of the client: it goes to the agent, or is answered here."""
+        self.received += 1
+        self._metrics.received_messages += 1
+        if message.kind == "answer":
+            # An answer that nobody waits for is dropped: a second one, or a late one.
+            if self._questions.pop(message.id, None) is not None:
+                self.agent.offer(text)
+            return
+        try:
+            self._rules.check(message)
+            if message.kind == "request":
+                text = self._judged(text, message)
+        except RequestError as error:
+            self._refuse(message, error, header)
+            return
+        if message.kind == "request":
+            self._note_request(message, header)
+        self.agent.offer(self._for_agent(text, message) if self._generation else text)
+
+    def _judged(self, text: bytes, message: Envelope) -> bytes:
+        if message.method == "initialize":
+            raise InvalidRequest("This connection is initialized already")
+        return self._rules.judge_opening(text) if self._rules.opens(message) else text
+
+    def _refuse(self, message: Envelope, error: RequestError, header: str | None = None) -> None:
+        """Answer a request here; a notification is dropped."""
+        log.info("refused %s of %s: %d %s", message.method, self.principal.name, error.code, error.message)
+        self._metrics.refusals[f"code{error.code}"] += 1
+        if message.kind == "request":
+            self._note_request(message, header)
+            self.deliver(error_text(message.id, ErrorObject(error.code, error.message, error.data)))
+
+    def _note_request(self, message: Envelope, header: str | None) -> None:
+        self._calls[message.id] = message
+        if self._routes is not None:
+            has_reader = message.session_id is not None and self.streams.is_read(message.session_id)
+            self._routes.received(message, header=header, has_reader=has_reader)
+
+    def open_calls(self) -> list[RequestId]:
+        return list(self._calls)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether the agent has answered `initialize` with a result."""
+        answer = self.initialize_answer
+        return answer.done() and not answer.cancelled() and not read_envelope(answer.result()).is_error
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the agent works for the client: a request is not answered, or a question waits."""
+        return bool(self._calls or self._questions or self._abandoned)
+
+    # --- a takeover
+
+    def adopt(self, orphan: RemoteConnection) -> None:
+        """Go on with the agent of another connection, which ends without it.
+
+        What waits for the other client is dropped: it had other requests, and the new one opens its sessions again.
+        Questions without an answer are asked again then.
+        """
+        self._generation = orphan._generation + 1
+        self.agent = orphan.agent
+        self.agent.peer = self
+        self.initialize_params = orphan.initialize_params
+        answer = advertise(orphan.initialize_answer.result(), self.id, self._grace_seconds)
+        self.initialize_answer.set_result(answer)
+        self._questions = orphan._questions
+        self._abandoned = orphan._abandoned | orphan._ids_of_agent()
+        self._sessions, orphan._sessions = orphan._sessions, set()
+        orphan.end_reason = "another connection took its agent over"
+        for callback in orphan.closing:
+            callback()
+        self.agent.advance()
+
+    def _ids_of_agent(self) -> set[RequestId]:
+        """The ids of the open requests, as the agent sees them."""
+        return {self._agent_id(id_) if self._generation else id_ for id_ in self._calls}
+
+    def _agent_id(self, id_: RequestId) -> RequestId:
+        return f"{self._generation}/{json.dumps(id_)}"
+
+    def _for_agent(self, text: bytes, message: Envelope) -> bytes:
+        """A message under an id that no client before used: their requests may still be open."""
+        if message.kind == "request":
+            agent_id = self._agent_id(message.id)
+            self._agent_ids[agent_id] = message.id
+            return changed(text, id=agent_id)
+        if message.method == _CANCEL_REQUEST:
+            params = params_of(text)
+            return changed(text, params={**params, "requestId": self._agent_id(params.get("requestId"))})
+        return text
+
+    def _ask_again(self, session_id: str | None) -> None:
+        """The client has opened a session of the one before: it gets the questions that wait in it."""
+        for question in list(self._questions.values()):
+            message = read_envelope(question)
+            if message.session_id == session_id:
+                self._append(message, question)
+
+    # --- what the agent sends
+
+    def has_room(self, size_bytes: int) -> bool:
+        return self.streams.has_room(size_bytes)
+
+    def is_over(self) -> bool:
+        return self.streams.is_over
+
+    def deliver(self, text: bytes | bytearray) -> None:
+        """Put a message of the agent into its stream."""
+        message = read_envelope(text)
+        given = bytes(text)
+        self._metrics.sent_messages += 1
+        if message.kind == "answer":
+            self._deliver_answer(given, message)
+            return
+        if message.kind == "request":
+            self._questions[message.id] = given
+        self._append(message, given)
+
+    def _deliver_answer(self, text: bytes, message: Envelope) -> None:
+        if message.id in self._abandoned:
+            self._abandoned.discard(message.id)
+            return
+        if message.id in self._agent_ids:
+            message = message._replace(id=self._agent_ids.pop(message.id))
+            text = changed(text, id=message.id)
+        call = self._calls.pop(message.id, None)
+        if call is None:
+            self._append(message, text)
+        elif call.method == "initialize" and not self.initialize_answer.done():
+            self.initialize_answer.set_result(advertise(text, self.id, self._grace_seconds))
+        else:
+            self._append(message, text if message.is_error else self._noted(call, message, text))
+            if self._generation and self._rules.opens(call):
+                self._ask_again(call.session_id)
+
+    def _noted(self, call: Envelope, message: Envelope, text: bytes) -> bytes:
+        """An answer that is no error, when it is known what it means for the sessions of the principal."""
+        if call.method == LIST:
+            return self._rules.filter_list(text)
+        if self._rules.opens(call):
+            session_id = message.session_id if call.method in CREATING_METHODS else call.session_id
+            if session_id is not None and session_id not in self._sessions:
+                self._sessions.add(session_id)
+                self._rules.opened(session_id)
+        elif self._rules.ends(call.method) and call.session_id is not None:
+            self._rules.ended(call.method, call.session_id)
+            if call.session_id in self._sessions:
+                self._sessions.remove(call.session_id)
+                self._rules.closed(call.session_id)
+        return text
+
+    def _append(self, message: Envelope, text: bytes) -> None:
+        self.streams.append(None if self._routes is None else self._routes.stream_of(message), text)
+
+    # --- what links take
+
+    def attach(self) -> None:
+        """A link has come."""
+        self.links += 1
+        self.was_linked = True
+        self.progressed_at = time.monotonic()
+
+    def detach(self) -> None:
+        """A link has gone."""
+        self.links -= 1
+        if not self.links:
+            self.detached_at = time.monotonic()
+
+    def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
+        """The next messages of a stream, for its link, and the number of the first."""
+        taken = self.streams.take(stream)
+        self.progressed_at = time.monotonic()
+        self.agent.advance()
+        return taken
+
+    def acknowledge(self, stream: Stream, cursor: int) -> None:
+        """The client has everything of a stream up to the cursor; from now on nothing else is forgotten."""
+        self.streams.acknowledge(stream, cursor)
+        self.agent.advance()
+
+    def rewind(self, stream: Stream, cursor: int) -> bool:
+        """Begin a stream again behind the cursor; False if that cannot be done."""
+        return self.streams.rewind(stream, cursor)
+
+    # --- the end
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self.end_reason)
+
+    def end(self, reason: str) -> None:
+        """End the connection: its requests are answered with an error, its links and its agent end."""
+        if self.end_reason:
+            return
+        self.end_reason = reason
+        log.info("connection %s of %s ended: %s", self.id[:8], self.principal.name, reason)
+        for call in list(self._calls.values()):
+            error = ErrorObject(-32603, "The agent's connection ended", {"reason": "connection_ended"})
+            self.deliver(error_text(call.id, error))
+        for session_id in self._sessions:
+            self._rules.closed(session_id)
+        self._sessions.clear()
+        self.agent.hang_up()
+        if not self.initialize_answer.done():
+            self.initialize_answer.cancel()
+        self.streams.wake()
+        self._stop_writers()
+        for callback in self.closing:
+            callback()
+
+    def _stop_writers(self) -> None:
+        """They write what waits and close their links; one whose client does not read would do so for ever."""
+        loop = asyncio.get_running_loop()
+        for writer in self.writers:
+            loop.call_later(LAST_WRITE_SECONDS, writer.cancel)

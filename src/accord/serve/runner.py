@@ -1,0 +1,164 @@
+"""Runs an application with uvicorn: TLS, a deadline for headers, a shutdown that waits for open requests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from accord.serve.application import AgentApplication
+from accord.serve.limits import HostLimits
+from accord.time_scale import scaled
+
+__all__ = ["Listener", "run_server"]
+
+log = logging.getLogger("accord.serve")
+
+HEADER_SECONDS = scaled(10.0)
+# What is left when the application has drained: closing frames, and responses that are being written.
+SHUTDOWN_SECONDS = 5
+PING_SECONDS = 15.0
+BACKLOG = 2048
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where a server listens, and the certificate it shows."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    tls_cert: str | os.PathLike[str] | None = None
+    tls_key: str | os.PathLike[str] | None = None
+    drain_seconds: float = scaled(30.0)
+    """How long open requests may take to come to their end after SIGTERM."""
+
+
+def run_server(
+    application: AgentApplication,
+    listener: Listener,
+    limits: HostLimits,
+    on_listening: Callable[[str, int], None] = lambda host, port: None,  # noqa: ARG005
+) -> None:
+    """Serve until SIGTERM or SIGINT; a second one ends it at once.
+
+    Raises:
+        OSError: The address cannot be used, or the certificate cannot be read.
+    """
+    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((listener.host, listener.port))
+        host, port = listening.getsockname()[:2]
+        config = uvicorn.Config(
+            application,
+            http=_PunctualProtocol,
+            ws="websockets-sansio",
+            ws_max_size=limits.body_bytes,
+            ws_ping_interval=PING_SECONDS,
+            ws_ping_timeout=PING_SECONDS,
+            # Compression costs CPU and memory for each socket, and updates are small.
+            ws_per_message_deflate=False,
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            log_level=logging.WARNING,
+            server_header=False,
+            proxy_headers=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            ssl_certfile=listener.tls_cert,
+            ssl_keyfile=listener.tls_key,
+        )
+        config.load()
+        server = _DrainingServer(config, application, listener.drain_seconds, lambda: on_listening(host, port))
+        asyncio.run(server.serve(sockets=[listening]))
+
+
+class _DrainingServer(uvicorn.Server):
+    def __init__(
+        self, config: uvicorn.Config, application: AgentApplication, seconds: float, on_started: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._application = application
+        self._seconds = seconds
+        self._on_started = on_started
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._draining: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        self._on_started()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        # Not noted as captured, as uvicorn does: it would end this process by the same signal afterwards.
+        if self._loop is None or self._draining is not None:
+            self.should_exit = self.force_exit = True
+        else:
+            self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name)
+
+    def _begin_drain(self, name: str) -> None:
+        if self._draining is None:
+            log.warning("%s: no new connections; open requests have %g s", name, self._seconds)
+            self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        await self._application.drain(self._seconds)
+        # Before the sockets are closed: clients are told why.
+        await self._application.close()
+        self.should_exit = True
+
+
+class _PunctualProtocol(H11Protocol):
+    """HTTP/1.1 with a deadline: a request whose headers do not arrive in time loses its socket."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_at_work():
+            self._stop_waiting()
+        elif self._deadline is None and self.transport.get_protocol() is self:
+            self._await_headers()
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        self._stop_waiting()
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _is_at_work(self) -> bool:
+        # Before the first request there is no cycle, which its type does not say.
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _await_headers(self) -> None:
+        self._deadline = asyncio.get_running_loop().call_later(HEADER_SECONDS, self._too_slow)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_slow(self) -> None:
+        self._deadline = None
+        if not self._is_at_work():
+            log.info("a socket was closed: its request did not arrive in time")
+            self.transport.abort()

@@ -1,0 +1,102 @@
+"""The agent behind a server: an `accord.Agent` in this process, or a program that is started for each connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from accord.agent import SharedSessions
+from accord.serve.options import OnDisconnect
+from accord.serve.principal import Principal
+from accord.transport import Transport, spawn
+
+__all__ = ["AgentUpstream", "ProgramUpstream", "ServedAgent", "Upstream"]
+
+log = logging.getLogger("accord.serve")
+
+
+class ServedAgent(Protocol):
+    """The part of an `accord.Agent` that the host needs."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def serve(self, transport: Transport, *, shared: SharedSessions | None = None) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Upstream(Protocol):
+    """Serves connections, each over a transport of its own."""
+
+    on_disconnect: OnDisconnect
+    """The fate of a running turn whose client does not come back, unless an option says it."""
+    takes_over: bool
+    """Whether a new connection may take over the agent of an older one that lost its links."""
+
+    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
+        """Serve one connection until either side has ended it."""
+
+    async def close(self) -> None:
+        """The server ends."""
+
+
+class AgentUpstream:
+    """An agent in this process, for any number of connections."""
+
+    on_disconnect: OnDisconnect = "continue"
+    takes_over = False
+
+    def __init__(self, agent: ServedAgent, *, keeps_turns: bool, detached_seconds: float) -> None:
+        self._agent = agent
+        self._sessions = SharedSessions(keeps_turns=keeps_turns, detached_seconds=detached_seconds)
+
+    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:  # noqa: ARG002 - an agent gets its directories from the session
+        """See `Upstream.serve`."""
+        await self._agent.serve(transport, shared=self._sessions)
+
+    async def close(self) -> None:
+        """See `Upstream.close`."""
+        await self._sessions.close()
+        await self._agent.close()
+
+
+class ProgramUpstream:
+    """A program that speaks ACP on stdio: one process for each connection, in the root of its principal."""
+
+    on_disconnect: OnDisconnect = "cancel"
+    takes_over = True
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str | None] | None = None) -> None:
+        self._argv = tuple(argv)
+        self._env = dict(env or {})
+
+    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
+        """See `Upstream.serve`."""
+        child = await spawn(*self._argv, cwd=root, env=self._env)
+        log.info("started %s for %s as process %d", os.path.basename(self._argv[0]), principal.name, child.pid)  # noqa: PTH119
+        pumps = [asyncio.create_task(_pump(child, transport)), asyncio.create_task(_pump(transport, child))]
+        try:
+            done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            for pump in done:
+                error = pump.exception()
+                if error is not None:
+                    log.warning("the agent of %s is gone: %s", principal.name, error)
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            await asyncio.shield(child.close())
+
+    async def close(self) -> None:
+        """See `Upstream.close`."""
+
+
+async def _pump(source: Transport, sink: Transport) -> None:
+    while texts := await source.receive():
+        if not sink.try_send(texts):
+            for text in texts:
+                await sink.send(text)

@@ -1,0 +1,276 @@
+"""WebSocket: one socket as the link of a connection, by the rules of docs/remote-wire.md."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from typing import Any
+
+from accord.errors import InvalidRequest, RequestError
+from accord.jsonrpc.message import ErrorObject
+from accord.jsonrpc.serialize import error_text
+from accord.serve.access import HttpRefusal
+from accord.serve.connections import Connections
+from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.message_text import params_of
+from accord.serve.outgoing_stream import StreamLink
+from accord.serve.principal import Credentials, Principal
+from accord.serve.remote_connection import RemoteConnection, new_connection_id
+from accord.serve.response import Receive, Send
+from accord.serve.takeover import take_over
+from accord.transport.routing import Envelope, read_envelope
+
+__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "ServedSocket", "cursor_of"]
+
+log = logging.getLogger("accord.serve")
+
+OWN_PREFIX = "_accord/"
+RESUME_METHOD = "_accord/resume"
+RECEIVED_METHOD = "_accord/received"
+ACKNOWLEDGE_EVERY = 64
+
+_FINISHED = 1000
+_NO_CODE = 1005
+_MAX_DIGITS = 18
+_CODES = {
+    "the server ends": 1012,
+    "its token was revoked": 1008,
+    "its token expired": 1008,
+    "its client does not read": 1008,
+    "the client closed it": 1000,
+}
+
+
+class _Closed(Exception):
+    """The socket is gone; `code` is the close code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ServedSocket:
+    """One accepted socket, from its upgrade to its end."""
+
+    def __init__(
+        self, connections: Connections, principal: Principal, credentials: Credentials, receive: Receive, send: Send
+    ) -> None:
+        self._connections = connections
+        self._principal = principal
+        self._credentials = credentials
+        self._receive = receive
+        self._send = send
+        self._connection_id = new_connection_id()
+        self._unacknowledged = 0
+
+    async def serve(self) -> None:
+        """Accept the socket and serve it until it is gone."""
+        self._connections.check_room(self._principal)
+        header = (b"acp-connection-id", self._connection_id.encode())
+        await self._send({"type": "websocket.accept", "headers": [header]})
+        try:
+            connection = await self._introduce()
+            if connection is not None:
+                await self._run(connection)
+        except _Closed:
+            pass
+
+    # --- initialize
+
+    async def _introduce(self) -> RemoteConnection | None:
+        """The connection of this socket; None if it was refused."""
+        try:
+            async with asyncio.timeout(self._connections.limits.start_seconds):
+                text = await self._next_text()
+        except TimeoutError:
+            await self._close(1002, "initialize did not come")
+            return None
+        try:
+            introduction = read_introduction(text)
+        except RequestError as error:
+            log.info("refused a socket of %s: %s", self._principal.name, error.message)
+            await self._say(malformed(text) or error_answer(read_envelope(text), error))
+            await self._close(1002, "the first message must be initialize")
+            return None
+        kept = self._connections.find(introduction.resumes, self._principal) if introduction.resumes else None
+        if kept is not None and not kept.has_session_streams and kept.is_initialized:
+            await self._say(with_id(kept.initialize_answer.result(), introduction.message))
+            return await self._resume(kept)
+        try:
+            connection = None
+            if introduction.resumes is None:
+                connection = take_over(
+                    self._connections, introduction, self._principal, self._credentials, self._connection_id
+                )
+            if connection is None:
+                connection = self._connections.make(
+                    self._principal, self._credentials, has_session_streams=False, connection_id=self._connection_id
+                )
+                connection.attach()
+                connection.begin(text, introduction.message, introduction.params)
+                self._connections.start(connection)
+            else:
+                connection.attach()
+        except RequestError as error:
+            await self._say(error_answer(introduction.message, error))
+            await self._close(1008, "refused")
+            return None
+        except HttpRefusal as refusal:
+            self._connections.metrics.refusals[refusal.cause] += 1
+            await self._close(1013, refusal.message)
+            return None
+        return await self._await_agent(connection, introduction.message)
+
+    async def _await_agent(self, connection: RemoteConnection, message: Envelope) -> RemoteConnection | None:
+        answer = await answered(connection, self._connections.limits.initialize_seconds)
+        if answer is None:
+            await self._say(error_text(message.id, ErrorObject(-32603, "The agent does not answer")))
+        else:
+            await self._say(with_id(answer, message))
+            if connection.is_initialized:
+                return connection
+        connection.detach()
+        connection.end("the agent refused initialize" if answer else "the agent did not answer initialize")
+        await self._close(1011, "the agent did not start")
+        return None
+
+    async def _resume(self, kept: RemoteConnection) -> RemoteConnection | None:
+        """Take up a connection again: the client says what it has, and gets the rest."""
+        text = await self._next_text()
+        message = read_envelope(text)
+        if message.method != RESUME_METHOD:
+            await self._say(error_answer(message, InvalidRequest("_accord/resume must come now")))
+            await self._close(1002, "not resumed")
+            return None
+        cursor = cursor_of(params_of(text).get("cursor"))
+        if kept.has_ended or cursor is None or not kept.rewind(None, cursor):
+            reason = "unknown" if kept.has_ended else "gap"
+            await self._say(_not_resumed(message, reason))
+            await self._close(1000, "not resumed")
+            return None
+        kept.attach()
+        kept.acknowledge(None, cursor)
+        StreamLink(kept.streams.get(None))  # a socket that is still there ends now
+        requests = [each for each in kept.open_calls() if each in params_of(text).get("requests", [])]
+        result = {"received": str(kept.received), "requests": requests}
+        await self._say(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
+        self._connections.metrics.resumed_links += 1
+        log.info("connection %s of %s was resumed", kept.id[:8], self._principal.name)
+        return kept
+
+    # --- messages
+
+    async def _run(self, connection: RemoteConnection) -> None:
+        link = StreamLink(connection.streams.get(None))
+        writer = asyncio.get_running_loop().create_task(self._write(connection, link))
+        reader = asyncio.get_running_loop().create_task(self._read(connection, link))
+        connection.writers.add(writer)
+        try:
+            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            link.end()
+            connection.writers.discard(writer)
+            for task in (reader, writer):
+                task.cancel()
+            await asyncio.gather(reader, writer, return_exceptions=True)
+            connection.detach()
+        for task in (reader, writer):
+            error = None if task.cancelled() else task.exception()
+            # To write to a socket that is gone is an `OSError` of the server.
+            if error is not None and not isinstance(error, _Closed | OSError):
+                log.error("a socket of %s failed", self._principal.name, exc_info=error)
+
+    async def _read(self, connection: RemoteConnection, link: StreamLink) -> None:
+        try:
+            while True:
+                await connection.agent.room()
+                text = await self._next_text()
+                message = read_envelope(text)
+                if message.method.startswith(OWN_PREFIX):
+                    await self._own(connection, text, message)
+                    continue
+                if message.kind == "other":
+                    connection.received += 1
+                    connection.deliver(malformed(text) or error_answer(message, InvalidRequest()))
+                    continue
+                connection.receive(text, message)
+                await self._acknowledge(connection)
+        except _Closed as closed:
+            # A socket that a newer one replaced only confirms that it was closed.
+            if closed.code == _FINISHED and link.is_current:
+                connection.end("the client closed it")
+
+    async def _own(self, connection: RemoteConnection, text: bytes, message: Envelope) -> None:
+        """A message of docs/remote-wire.md: it is not counted, and the agent does not get it."""
+        if message.method == RECEIVED_METHOD:
+            cursor = cursor_of(params_of(text).get("cursor"))
+            if cursor is not None:
+                connection.acknowledge(None, cursor)
+        elif message.method == RESUME_METHOD:
+            await self._say(_not_resumed(message, "unknown"))
+            await self._close(1000, "not resumed")
+            raise _Closed(1000)
+        elif message.kind == "request":
+            await self._say(error_text(message.id, ErrorObject(-32601, "Method not found")))
+
+    async def _acknowledge(self, connection: RemoteConnection) -> None:
+        self._unacknowledged += 1
+        if connection.streams.acknowledges and self._unacknowledged >= ACKNOWLEDGE_EVERY:
+            self._unacknowledged = 0
+            params = {"cursor": str(connection.received)}
+            await self._say(json.dumps({"jsonrpc": "2.0", "method": RECEIVED_METHOD, "params": params}).encode())
+
+    async def _write(self, connection: RemoteConnection, link: StreamLink) -> None:
+        stream = link.stream
+        while link.is_current:
+            await link.wait(self._connections.limits.keepalive_seconds)
+            while stream.has_waiting and stream.link is link:
+                _, texts = connection.take(stream)
+                for text in texts:
+                    await self._say(text)
+            if connection.has_ended:
+                await self._close(_CODES.get(connection.end_reason, 1011), connection.end_reason)
+                return
+        await self._close(1000, "a newer socket has the connection")
+
+    # --- the socket
+
+    async def _next_text(self) -> bytes:
+        while True:
+            event = await self._receive()
+            if event["type"] == "websocket.disconnect":
+                code = int(event.get("code") or _NO_CODE)
+                # A close frame without a code is as deliberate as one with 1000; a lost socket has no reason.
+                raise _Closed(_FINISHED if code == _NO_CODE and "reason" in event else code)
+            text = event.get("text")
+            if text is None:
+                continue  # the first event, or a binary message: the transport has none
+            data: bytes = text.encode(errors="surrogatepass")
+            if len(data) > self._connections.limits.body_bytes:
+                await self._close(1009, "the message is too large")
+                raise _Closed(1009)
+            return data
+
+    async def _say(self, text: bytes) -> None:
+        await self._send({"type": "websocket.send", "text": text.decode(errors="replace")})
+
+    async def _close(self, code: int, reason: str) -> None:
+        # The client may have closed it just now.
+        with contextlib.suppress(RuntimeError, OSError):
+            await self._send({"type": "websocket.close", "code": code, "reason": reason[:120]})
+
+
+def cursor_of(value: Any) -> int | None:
+    """The number of a cursor; None if it is none of ours."""
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS
+        else None
+    )
+
+
+def _not_resumed(message: Envelope, reason: str) -> bytes:
+    error = ErrorObject(-32002, "The connection cannot be taken up again", {"reason": reason})
+    return error_text(message.id, error)

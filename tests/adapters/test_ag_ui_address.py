@@ -1,0 +1,192 @@
+"""The bridge from AG-UI with agents behind an address: a real HTTP server on loopback sends what a test wrote."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx2", reason='an HTTP client is missing: pip install -e ".[mcp]"')
+
+from accord.adapters import serve
+from accord.errors import LocalProtocolError
+from accord.stores import MemoryStore
+from tests.agent.rig import ELICITS, Heard, choose, served
+from tests.limits import limit
+
+Event = dict[str, Any]
+Answer = Callable[[dict[str, Any]], list[Event]]
+PERMISSION = "session/request_permission"
+FINISHED: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+
+
+def said(text: str) -> list[Event]:
+    return [{"type": "TEXT_MESSAGE_CHUNK", "messageId": f"said {text}", "delta": text}, FINISHED]
+
+
+def called(call_id: str, name: str) -> list[Event]:
+    return [
+        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": '{"path": '},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": '"a.txt"}'},
+        {"type": "TOOL_CALL_END", "toolCallId": call_id},
+    ]
+
+
+class Endpoint:
+    """An AG-UI endpoint; `inputs` is what was posted."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.inputs: list[dict[str, Any]] = []
+        self.headers: list[str | None] = []
+        self.is_left = threading.Event()
+        """Set when a client closed the stream before its end."""
+        self.status = 200
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                endpoint.inputs.append(given)
+                endpoint.headers.append(self.headers["Authorization"])
+                self.send_response(endpoint.status)
+                self.end_headers()
+                for event in answer(given):
+                    self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+                    self.wfile.flush()
+                    if event["type"] == "HANG":
+                        # Nothing more comes; reading ends when the client is gone.
+                        self.connection.settimeout(limit(20.0))
+                        if self.connection.recv(1) == b"":
+                            endpoint.is_left.set()
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}/"
+
+
+@contextmanager
+def listening(answer: Answer) -> Iterator[Endpoint]:
+    endpoint = Endpoint(answer)
+    thread = threading.Thread(target=endpoint.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        endpoint.server.shutdown()
+        thread.join()
+        endpoint.server.server_close()
+
+
+async def turns(endpoint: Endpoint, *texts: str, option: str = "allow", **options: Any) -> list[Heard]:
+    capabilities = options.pop("capabilities", {})
+    agent = serve(endpoint.url, "remote", store=MemoryStore(), **options)
+    async with served(agent, capabilities=capabilities) as client:
+        client.answers[PERMISSION] = choose(option)
+        client.answers["elicitation/create"] = lambda _: {"action": "accept", "content": {"answer": "Rome"}}
+        session = await client.new_session()
+        return [await client.turn(session, text) for text in texts]
+
+
+async def test_the_whole_conversation_and_the_state_go_along_with_each_run() -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if len(given["messages"]) > 1:
+            return said("again")
+        return [
+            {"type": "STATE_SNAPSHOT", "snapshot": {"steps": []}},
+            {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/steps/-", "value": "one"}]},
+            *said("first"),
+        ]
+
+    with listening(answer) as endpoint:
+        first, second = await turns(endpoint, "one", "two", headers={"Authorization": "Bearer token"})
+    assert (first.text, second.text) == ("first", "again")
+    messages = endpoint.inputs[1]["messages"]
+    assert [(message["role"], message["content"]) for message in messages] == [
+        ("user", "one"),
+        ("assistant", "first"),
+        ("user", "two"),
+    ]
+    assert endpoint.inputs[1]["state"] == {"steps": ["one"]}
+    assert endpoint.headers == ["Bearer token"] * 2
+
+
+@pytest.mark.parametrize(("option", "approved"), [("allow", True), ("reject", False)])
+async def test_an_interrupt_about_a_call_is_a_permission_question(option: str, *, approved: bool) -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return [{"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "gone"}, *said("ok")]
+        interrupt = {"id": "i", "reason": "tool_call", "toolCallId": "c"}
+        return [*called("c", "delete_file"), {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [interrupt]}}]
+
+    with listening(answer) as endpoint:
+        (heard,) = await turns(endpoint, "go", option=option)
+    assert endpoint.inputs[1]["resume"] == [
+        {"interruptId": "i", "status": "resolved", "payload": {"approved": approved}}
+    ]
+    assert heard.tools()["c"]["status"] == ("completed" if approved else "failed")
+    assert heard.tools()["c"]["kind"] == "delete"
+    assert heard.text == "ok"
+
+
+@pytest.mark.parametrize("has_forms", [True, False])
+async def test_any_other_interrupt_is_a_free_question(*, has_forms: bool) -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return said(given["resume"][0]["payload"])
+        interrupts = [{"id": "i", "reason": "input_required", "message": "Which city?"}]
+        return [{**FINISHED, "outcome": {"type": "interrupt", "interrupts": interrupts}}]
+
+    with listening(answer) as endpoint:
+        texts = ["go"] if has_forms else ["go", "Oslo"]
+        heard = await turns(endpoint, *texts, capabilities=ELICITS if has_forms else {})
+    assert [each.text for each in heard] == (["Rome"] if has_forms else ["Which city?", "Oslo"])
+
+
+async def test_a_cancel_closes_the_stream() -> None:
+    with listening(lambda _: [*called("c", "read_file"), {"type": "HANG"}]) as endpoint:
+        async with served(serve(endpoint.url, "remote", store=MemoryStore()), "v2") as client:
+            session = await client.new_session()
+            prompt = await client.prompt(session, "go")
+            await client.hear_until(lambda message: "toolCallId" in str(message))
+            await client.cancel(session)
+            heard = await client.ended(prompt)
+        assert heard.stop_reason == "cancelled"
+        assert endpoint.is_left.wait(limit(20.0))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"type": "RUN_ERROR", "message": "secret-key-123", "code": "x"}],
+        [{"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "half"}],
+    ],
+)
+async def test_a_run_that_fails_or_breaks_off_is_an_error_without_its_text(events: list[Event]) -> None:
+    with listening(lambda _: events) as endpoint:
+        (heard,) = await turns(endpoint, "go")
+    assert heard.stop_reason == "error"
+    assert "secret-key-123" not in str(heard.error)
+
+
+async def test_an_address_that_answers_with_an_error_is_one() -> None:
+    with listening(lambda _: []) as endpoint:
+        endpoint.status = 401
+        (heard,) = await turns(endpoint, "go")
+    assert heard.stop_reason == "error"
+    (heard,) = await turns(endpoint, "go")  # nobody listens there any more
+    assert heard.stop_reason == "error"
+
+
+def test_what_is_no_address_is_refused() -> None:
+    with pytest.raises(LocalProtocolError):
+        serve("ftp://example.org", store=None)

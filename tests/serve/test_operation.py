@@ -1,0 +1,70 @@
+"""A server at work: health, metrics, the log, and the end by a signal."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.limits import limit
+from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
+from tests.serve.server_process import serving
+
+
+def value_of(metrics: str, name: str) -> float:
+    return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(name + " "))
+
+
+async def test_metrics_count_what_happens_and_the_log_has_no_secret(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent") as server:
+        async with HttpClient(server.port) as client:
+            session_id = await client.new_session(str(tmp_path / "root"))
+            await client.call("session/prompt", prompt_params(session_id, "my private words"), session_id)
+            await send(server.port, "POST", f"/acp?token={server.token}", {"Authorization": "Bearer stolen"}, b"{}")
+            text = (await send(server.port, "GET", "/metrics")).body.decode()
+        assert value_of(text, "accord_connections") == 1
+        assert value_of(text, "accord_sessions") == 1
+        assert value_of(text, "accord_opened_connections_total") == 1
+        assert value_of(text, 'accord_refusals_total{cause="token"}') == 1
+    assert any("POST /acp 401 -" in line for line in server.log)
+    assert any("POST /acp 202 local" in line for line in server.log)
+    logged = "\n".join(server.log)
+    for secret in (server.token, "stolen", "private"):
+        assert secret not in logged
+
+
+async def test_sigterm_lets_an_open_turn_come_to_its_end_and_refuses_new_connections(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent") as server:
+        async with WebSocketClient(server.websocket) as client:
+            session_id = await client.new_session(str(tmp_path / "root"))
+            await client.send(request("ask", "session/prompt", prompt_params(session_id, "ask")))
+            question = await client.next_of("session/request_permission")
+            server.terminate()
+            async with asyncio.timeout(limit(20.0)):
+                while (await send(server.port, "GET", "/ready")).status != 503:
+                    await asyncio.sleep(0.02)
+            body = request(0, "initialize", {"protocolVersion": 1})
+            refused = await send(server.port, "POST", headers=server.authorization, body=body)
+            assert refused.status == 503
+            assert "retry-after" in refused.headers
+            outcome = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+            await client.send({"jsonrpc": "2.0", "id": question["id"], "result": outcome})
+            assert (await client.answer("ask"))["result"]["stopReason"] == "end_turn"
+            assert "[allow]" in said(client.seen)
+            with pytest.raises(ConnectionClosed) as closed:
+                await client.next()
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1012
+        assert await server.process.wait() == 0
+
+
+async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent", "--drain", "0.2") as server:
+        async with WebSocketClient(server.websocket) as client:
+            session_id = await client.new_session(str(tmp_path / "root"))
+            await client.send(request("wait", "session/prompt", prompt_params(session_id, "wait")))
+            await client.next_of("session/update")
+            server.terminate()
+            assert (await client.answer("wait"))["error"]["data"]["reason"] == "connection_ended"
+        assert await server.process.wait() == 0
+        assert (tmp_path / "root" / "cancelled").exists()
