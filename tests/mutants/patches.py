@@ -1224,6 +1224,7 @@ MUTANTS = (
         "        offer = Offer() if launcher.address is None else Offer(files=False, terminals=False)\n",
         "        offer = Offer()\n",
         "tests/client/test_addresses.py::test_files_and_terminals_are_offered_to_an_address_only_by_option[None-expected0]",
+    ),
     Mutant(
         "consent",
         "a project's own commands are used before they are trusted",

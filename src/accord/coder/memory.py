@@ -42,7 +42,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
     last_prompt: str | None = None
     """The id of the user's message whose turn ended last."""
     changes: ChangeLog = msgspec.field(default_factory=ChangeLog)
-    """What the turns changed in files, for `/undo`."""
+    """The changes of files that turns made, for `/undo`."""
 
     @property
     def tokens(self) -> int:

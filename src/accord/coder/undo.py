@@ -22,7 +22,7 @@ class NotUndone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Reverse:
-    """What undoing does to one file: the text that is there now, and the one before the turn, None for no file."""
+    """The reverse of one file's changes: the text that is there now, and the one before the turn, None for no file."""
 
     path: str
     now: str
