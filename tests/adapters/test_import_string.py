@@ -82,10 +82,10 @@ def test_a_module_and_a_file_are_loaded_with_dotted_attributes(project: Path) ->
 
 
 def test_a_file_of_the_project_does_not_stand_in_for_an_installed_module(project: Path) -> None:
-    (project / "msgspec.py").write_text("raise SystemExit")
-    (project / "user_of_msgspec.py").write_text("import msgspec\nagent = msgspec.__file__")
-    sys.modules.pop("msgspec")
-    assert str(project) not in ImportString.parse("user_of_msgspec:agent").load()
+    (project / "colorsys.py").write_text("raise SystemExit")
+    (project / "user_of_colorsys.py").write_text("import colorsys\nagent = colorsys.__file__")
+    sys.modules.pop("colorsys", None)
+    assert str(project) not in ImportString.parse("user_of_colorsys:agent").load()
 
 
 def test_a_file_with_the_name_of_a_module_is_still_that_file(project: Path) -> None:

@@ -45,6 +45,24 @@ def asking(subject: str = "tool") -> Any:
 
 
 @IN_EVERY_EDITION
+async def test_a_line_for_a_shell_is_asked_as_it_is(edition: str) -> None:
+    line = "make 2>&1 | tail -3"
+    asked: list[dict[str, Any]] = []
+
+    async def reply(turn: Turn) -> None:
+        with pytest.raises(ValueError, match="both"):
+            await turn.request_permission("Run it?", command=["make"], shell_line=line)
+        await turn.request_permission("Run it?", shell_line=line)
+
+    def answer(params: dict[str, Any]) -> Any:
+        asked.append(params)
+        return allow(params)
+
+    await run(reply, edition, answer)
+    assert [line in str(params) for params in asked] == [True]
+
+
+@IN_EVERY_EDITION
 @pytest.mark.parametrize("subject", ["tool", "bare", "command"])
 @pytest.mark.parametrize(
     ("answer", "meaning"),

@@ -10,6 +10,7 @@ import pytest
 
 from accord.check import Options, Report, check_agent, editions_of
 from accord.check.rule import EDITIONS, EditionName
+from tests.coder.llm import FakeModel, Line, Say, ToolInvocation, serve
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
@@ -27,8 +28,10 @@ EXAMPLES = [
     ROOT / "examples/engine_agent.py",
 ]
 METHODS = {"login.py": "guest"}
-# The bare engine has no MCP client, and v1 wants one of everybody: advisory, and what the example says of itself.
-OWED: dict[tuple[str, EditionName], list[str]] = {("engine_agent.py", "v1"): ["ACCORD-MCP-002"]}
+# v1 wants an MCP client of everybody, and most examples have no use for one: advisory.
+OWED: dict[tuple[str, EditionName], list[str]] = {
+    (path.name, "v1"): ["ACCORD-MCP-002"] for path in EXAMPLES if path.name != "mcp_tools.py"
+}
 
 
 async def judged(
@@ -45,8 +48,7 @@ async def judged(
         env={"XDG_STATE_HOME": str(state), **env},
         cancel_prompt=cancel,
         auth_method=method,
-        turn_seconds=20.0,
-        **may,
+        **{"turn_seconds": 20.0, **may},
     )
     return await check_agent(argv, options)
 
@@ -71,6 +73,27 @@ OURS = [
 async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS[name]
     report = await judged(argv, edition, tmp_path, env, cancel)
+    assert wrong(report) == []
+    assert report.conformant
+
+
+class Obliging:
+    """A model that runs a command where it is asked to wait, and has an answer to everything else."""
+
+    async def answer(self, line: Line, model: FakeModel) -> None:
+        last = model.asked[-1]["messages"][-1]
+        is_wait = last["role"] == "user" and "wait for me" in str(last["content"])
+        step = ToolInvocation([("run", {"command": "sleep 30"})]) if is_wait else Say("Here I am.")
+        await step.answer(line, model)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_the_coding_agent_conforms_with_a_model_on_loopback(edition: EditionName, tmp_path: Path) -> None:
+    async with serve(*[Obliging()] * 1000) as model:
+        argv = [PYTHON, "-m", "accord", "agent", "--model", "fake", "--base-url", model.url]
+        report = await judged(argv, edition, tmp_path, {}, "wait for me", turn_seconds=60.0)
+        assert model.asked
     assert wrong(report) == []
     assert report.conformant
 

@@ -286,7 +286,7 @@ async def test_in_the_mode_ask_there_are_only_tools_that_read(tmp_path: Path, ed
         assert talked.session.mode == "ask"
         assert talked.tool.status == "failed"
         assert talked.asked == []
-    assert model.offered() == ["read", "search", "list", "fetch"]
+    assert model.offered() == ["read", "search", "list", "fetch", "delegate"]
     assert not (tmp_path / "a").exists()
 
 
@@ -299,7 +299,7 @@ async def test_leaving_the_mode_plan_is_asked_for(tmp_path: Path, edition: str) 
         assert [each.kind for each in talked.tools] == ["switch_mode", "edit"]
         assert talked.asked[0].title == "Leave the mode plan and carry it out"
         assert talked.session.mode == "code"
-    assert model.offered(0) == ["read", "search", "list", "fetch", "plan", "leave_plan"]
+    assert model.offered(0) == ["read", "search", "list", "fetch", "plan", "leave_plan", "delegate"]
     assert "write" in model.offered(1)
     assert (tmp_path / "a").read_text() == "b"
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.coder.llm import Say, serve
 from tests.coder.rig import project
+from tests.coder.site import page, serving
 from tests.limits import limit
 
 PEERS = Path(__file__).parent / "peers"
@@ -53,6 +55,65 @@ async def test_an_official_client_gets_its_work_done(
     kinds = {update["sessionUpdate"] for update in report["updates"]}
     assert {"tool_call_update", "agent_thought_chunk", "usage_update"} <= kinds
     assert kinds & {"plan", "plan_update"}
+
+
+WEB = {"/": page("<h1>Hello</h1>")}
+COMMAND = 'write "$ARGUMENTS" to greeting.txt'
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_an_official_client_holds_a_turn_with_each_feature(
+    client: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    folder = project(tmp_path / "project", **{".accord__commands__greet.md": COMMAND})
+    argv, more = _program(client, request)
+    async with serving(WEB) as site:
+        prompts = [
+            "/trust",
+            "/greet Hello you",
+            "/shell cat greeting.txt | tr a-z A-Z > loud && cat loud",
+            "/background echo $$ > pid; echo ready; exec sleep 1000",
+            f"/fetch http://127.0.0.1:{site.port}/",
+            "/delegate read loud",
+            "/write greeting.txt again",
+            "/undo",
+            "/compact",
+        ]
+        env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(prompts)}
+        env["XDG_STATE_HOME"] = str(tmp_path / "state")
+        report = await _report([*argv, sys.executable, "-m", "accord.coder", "--store", "memory"], env)
+
+    assert report["stops"] == ["end_turn"] * len(prompts)
+    assert (folder / "greeting.txt").read_text() == "Hello you\n"
+    assert (folder / "loud").read_text() == "HELLO YOU\n"
+    # The background command has ended with its session.
+    assert _is_gone(int((folder / "pid").read_text()))
+    # Trust, the command's file, the line, the background line, the host, the write and its undoing.
+    assert len(report["asked"]) == 7
+    shown = json.dumps(report["updates"])
+    for text in ("You can use /greet now.", "ready", "# Hello", "parentToolCallId", "I put back greeting.txt."):
+        assert text in shown
+
+
+async def test_an_official_client_reaches_a_model_that_knows_the_project(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    folder = project(tmp_path / "project", **{"AGENTS.md": "Always say please."})
+    argv, more = _program("ts v2", request)
+    env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(["hello"])}
+    async with serve(Say("Hello, please.")) as model:
+        coder = [sys.executable, "-m", "accord.coder", "--store", "none", "--model", "fake", "--base-url", model.url]
+        report = await _report([*argv, *coder], env)
+
+    assert report["stops"] == ["end_turn"]
+    assert "Always say please." in model.system()
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 async def _report(argv: list[str], env: dict[str, str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ PAGES = [
     ("adapters.md", "accord"),
     pytest.param("adapters/pydantic-ai.md", "pydantic_ai", marks=pytest.mark.long),
     pytest.param("adapters/langgraph.md", "langchain", marks=pytest.mark.long),
-    pytest.param("adapters/openai-agents.md", "agents", marks=pytest.mark.long),
+    pytest.param("adapters/openai-agents.md", "agents.testing", marks=pytest.mark.long),
     pytest.param("adapters/google-adk.md", "google.adk", marks=pytest.mark.long),
     pytest.param("adapters/strands.md", "strands", marks=pytest.mark.long),
     pytest.param("adapters/ag-ui.md", "ag_ui", marks=pytest.mark.long),

@@ -29,6 +29,7 @@ from accord.workspace.errors import (
     NotADirectory,
     NotAFile,
     NotText,
+    PathChanged,
     PathOutsideRoots,
     WorkspaceError,
 )
@@ -483,6 +484,28 @@ def test_no_read_and_no_write_goes_through_a_folder_that_becomes_a_link(tree: Tr
     assert refused
     assert not_written
     assert tree.outside_is_untouched()
+
+
+def test_a_file_is_deleted_and_nothing_else_is(disk: Disk, tree: Tree) -> None:
+    (tree.root / "link").symlink_to("file")
+    (tree.root / "out").symlink_to(tree.outside / "file")
+    os.mkfifo(tree.root / "fifo")
+    for path, error in (
+        (tree.root / "folder", NotAFile), (tree.root / "fifo", NotAFile), (tree.root / "missing", NoSuchFile),
+        (tree.root / "out", PathOutsideRoots), (tree.outside / "file", PathOutsideRoots),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            disk.delete_file(path)
+    disk.delete_file(tree.root / "link")
+    assert not (tree.root / "file").exists()
+    assert (tree.root / "folder" / "file").exists()
+    assert tree.outside_is_untouched()
+
+
+def test_a_file_is_deleted_only_where_it_was_agreed_on(disk: Disk, tree: Tree) -> None:
+    with pytest.raises(PathChanged):
+        disk.delete_file(tree.root / "file", expected=tree.root / "folder" / "file")
+    assert (tree.root / "file").exists()
 
 
 def test_no_write_follows_a_file_that_becomes_a_link(disk: Disk, tree: Tree) -> None:

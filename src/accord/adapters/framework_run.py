@@ -29,7 +29,7 @@ from accord.session.content import Text
 from accord.session.event import PlanEntry
 from accord.time_scale import scaled
 
-__all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "FrameworkRun", "UserAnswer", "has_abandoned_runs"]
+__all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "FrameworkRun", "UserAnswer"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -293,11 +293,6 @@ class FrameworkRun(abc.ABC):
         if kind == "object" and not isinstance(value, dict) and len(properties) == 1:
             return {properties[0]: value}
         return value
-
-
-def has_abandoned_runs() -> bool:
-    """Whether a run goes on in this process although it was cancelled, which keeps the event loop from closing."""
-    return bool(_abandoned)
 
 
 def _forget(work: asyncio.Task[None]) -> None:

@@ -194,8 +194,15 @@ class _Scope:
             found = next((each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file()), None)
         else:
             found = _source_of(module)
+            if found is not None and not self._is_near(found):
+                found = None
         followed = None if found is None else _origin(found, name, depth)
         return followed or f"{module}.{name}"
+
+    def _is_near(self, other: Path) -> bool:
+        """Whether a module may be of the same author: what a framework is made of is large, and never ours."""
+        installed = {"site-packages", "dist-packages"} & set(other.parts)
+        return not installed or other.is_relative_to(self._path.parent)
 
 
 def _returned(function: ast.stmt) -> ast.expr | None:

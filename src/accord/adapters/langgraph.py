@@ -113,6 +113,7 @@ class LangGraphRun(FrameworkRun):
         else:
             self._prompt = HumanMessage([_content(part) for part in self.prompt_parts()])
             payload = await self._payload(graph, self._prompt)
+            await self.checkpoint()
         try:
             while payload is not None:
                 payload = await self._resume_with(await self._stream(graph, payload))

@@ -9,12 +9,14 @@ import asyncio
 import inspect
 import logging
 import threading
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from accord.adapters.import_string import ImportString
-from accord.adapters.serving import OpenRun, ServeOptions, UnknownFramework, open_run_of, serve
 from accord.agent import Agent, Session, Turn
 from accord.errors import InternalError, RequestError
+
+if TYPE_CHECKING:
+    from accord.adapters.serving import OpenRun, ServeOptions
 
 __all__ = ["AgentLoader", "make_late_agent", "served_object"]
 
@@ -49,6 +51,8 @@ def served_object(value: Any, string: ImportString, **options: Unpack[ServeOptio
         value = value()
     if isinstance(value, Agent):
         return value
+    from accord.adapters.serving import serve  # noqa: PLC0415 - in the loader's thread, after `initialize`
+
     return serve(value, string.name, **options)
 
 
@@ -93,6 +97,8 @@ class AgentLoader:
             log.debug("%s was imported for an agent that has ended", self._string)
 
     def _import(self) -> OpenRun:
+        from accord.adapters.serving import open_run_of  # noqa: PLC0415 - in the thread, as all that runs need
+
         agent = served_object(self._string.load(), self._string, store=None)
         open_run = open_run_of(agent)
         if open_run is None:
@@ -103,7 +109,7 @@ class AgentLoader:
         """Why there is no agent, without the exception's own text."""
         if isinstance(error, _IsAccordAgent):
             return f"{self._string} is an accord.Agent: start it with accord agent --import-first {self._string}"
-        if isinstance(error, UnknownFramework):
+        if type(error).__name__ == "UnknownFramework":
             return f"{self._string} is no agent of a framework that Accord knows: the agent's log has the class"
         if isinstance(error, ModuleNotFoundError) and error.name:
             return f"{self._string} cannot be imported: there is no module {error.name}"

@@ -297,8 +297,9 @@ class _Run(FrameworkRun):
         result = self._results.pop(call_id, None)
         if result is not None:
             await (self.calls.fail if result.is_error else self.calls.complete)(call_id, result)
-        elif item.output == agents.default_tool_error_function(None, Exception()):
-            # The SDK says that a tool failed by nothing but this text, unless the author chose another.
+        elif str(item.output).startswith(agents.default_tool_error_function(None, Exception("")).strip()):
+            # The SDK says that a tool failed by nothing but this text, unless the author chose another. Earlier
+            # versions of it have the exception behind the text.
             await self.calls.fail(call_id, item.output)
         else:
             await self.calls.complete(call_id, _shown(item.output))

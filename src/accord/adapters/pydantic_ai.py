@@ -110,6 +110,7 @@ class PydanticAiRun(FrameworkRun):
 
     async def execute(self) -> None:
         self._prompt = [_user_content(part) for part in self.prompt_parts()]
+        await self.checkpoint()
         model = self.option("model")
         with capture_run_messages() as self._messages:
             try:
@@ -255,6 +256,8 @@ class _Reporter(AbstractCapability[Any]):
     ) -> Any:
         run = self._run
         await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
+        # Before the tool does anything: a process that is killed in it knows what it was about to do.
+        await run.checkpoint()
         await run.calls.begin(call.tool_call_id)
         todos = todos_of(call.tool_name, args)
         if todos is not None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from accord.agent import Agent, Session, Turn
-from accord.coder.model import AUTO_APPROVE_READS, OFFLINE
+from accord.coder.model import AUTO_APPROVE_READS, OFFLINE, PROJECT_FOLDERS
 from accord.errors import LocalProtocolError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule
@@ -35,7 +36,9 @@ COMMANDS = (
     ("write", "Writes a file", "file text"),
     ("run", "Runs a command", "command"),
     ("shell", "Runs a line in a shell", "line"),
+    ("background", "Runs a line in a shell beside the conversation", "line"),
     ("fetch", "Reads a page of the web", "address"),
+    ("delegate", "Gives a task to a sub-agent", "task"),
     ("plan", "Shows a plan", "step; step; ..."),
 )
 
@@ -101,6 +104,8 @@ def _register(agent: Agent, later: _Later) -> None:
     @agent.on_session
     async def prepare(session: Session) -> None:
         session.state = await _remembered(session)
+        if _has_project_folder(session.cwd):
+            await later.coder.open(session)
 
     @agent.prompt(accepts={"image", "resource"})
     async def reply(turn: Turn) -> None:
@@ -112,17 +117,36 @@ def _register(agent: Agent, later: _Later) -> None:
         async def use(turn: Turn, _: str) -> None:
             await later.coder.command(turn)
 
+    _register_own(agent, later)
+
+
+def _register_own(agent: Agent, later: _Later) -> None:
+    """Register the slash commands that no tool stands behind."""
+
     @agent.command("compact", "Puts a summary in the place of what was said, to make room")
-    async def compact(turn: Turn, _: str) -> None:
+    async def compact(turn: Turn) -> None:
         await later.coder.compact(turn)
 
     @agent.command("model", "Shows or changes the model", hint="[name]")
     async def model(turn: Turn, name: str) -> None:
         await later.coder.model(turn, name.strip())
 
+    @agent.command("undo", "Puts back what the last turn changed in files")
+    async def undo(turn: Turn) -> None:
+        await later.coder.undo(turn)
+
+    @agent.command("trust", "Shows the project's own commands and skills, and asks whether to use them")
+    async def trust(turn: Turn) -> None:
+        await later.coder.trust(turn)
+
     @agent.command("help", "Shows what can be said")
-    async def show_help(turn: Turn, _: str) -> None:
+    async def show_help(turn: Turn) -> None:
         await later.coder.help(turn)
+
+
+def _has_project_folder(cwd: str) -> bool:
+    """Whether a project may have commands of its own; most have none, and nothing is imported for them."""
+    return any(Path(cwd, folder).is_dir() for folder in PROJECT_FOLDERS)
 
 
 async def _remembered(session: Session) -> Memory:

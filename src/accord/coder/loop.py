@@ -14,7 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from accord.agent import Turn
+from accord.agent import Tool, Turn
 from accord.coder.memory import STOPPED, Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
@@ -36,6 +36,8 @@ from accord.coder.model import (
     UserMessage,
 )
 from accord.coder.permission import PermissionGate
+from accord.coder.project_commands import skills_text
+from accord.coder.subagent import Subagent
 from accord.coder.system_text import describe_surroundings, system_text
 from accord.coder.tools.call import SessionWork
 from accord.coder.tools.runner import ToolExecutor
@@ -128,7 +130,8 @@ class Loop:
         self._model = model
         self._memory = memory
         self._gate = PermissionGate(turn, rules, memory)
-        self._runner = ToolExecutor(turn, self._gate, session_work)
+        self._session_work = session_work
+        self._runner = ToolExecutor(turn, self._gate, session_work, memory.changes, delegate=self._delegate)
         self._surroundings: str | None = None
         """The facts about the machine and the project for the system text, found once for a turn."""
         self._limits = limits
@@ -196,7 +199,8 @@ class Loop:
                 self._turn.finish("max_tokens")
                 return
             servers = await self._turn.mcp()
-            toolbox = Toolbox(str(self._turn.option("mode")), servers.tools)
+            has_skills = bool(self._session_work.project.skills)
+            toolbox = Toolbox(str(self._turn.option("mode")), servers.tools, has_skills=has_skills)
             answer = await self._request_answer(toolbox)
             self._memory.pay(answer.cost)
             if answer.end == "refused":
@@ -229,14 +233,24 @@ class Loop:
         self._memory.add(reply)
         self._answer = None
 
-    async def _request_answer(self, toolbox: Toolbox) -> _Answer:
+    async def _system(self) -> str:
         session = self._turn.session
         if self._surroundings is None:
-            self._surroundings = await describe_surroundings(
+            found = await describe_surroundings(
                 session.cwd, session.additional_directories, may_read=self._gate.may_read
             )
+            skills = skills_text(self._session_work.project)
+            self._surroundings = f"{found}\n\n{skills}" if skills else found
         mode = str(self._turn.option("mode"))
-        system = system_text(session.cwd, session.additional_directories, mode, self._surroundings)
+        return system_text(session.cwd, session.additional_directories, mode, self._surroundings)
+
+    async def _delegate(self, task: str, shown: Tool) -> str:
+        """Have a task done by a sub-agent."""
+        runner = ToolExecutor(self._turn, self._gate, self._session_work, self._memory.changes, parent=shown.id)
+        return await Subagent(self._turn, self._model, runner, await self._system(), self._memory).run(task, shown)
+
+    async def _request_answer(self, toolbox: Toolbox) -> _Answer:
+        system = await self._system()
         for last in (False, True):
             try:
                 return await self._stream(ModelRequest(system, list(self._memory.messages), toolbox.definitions))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from accord.coder.file_changes import ChangeLog
 from accord.coder.model import Message, ModelReply, ToolResult, ToolResults, UserMessage, estimated_tokens
 from accord.session.remembered import RememberedAnswer
 
@@ -40,6 +41,8 @@ class Memory(msgspec.Struct, omit_defaults=True):
     """The id of the user's message whose turn runs; found after a restart, that turn broke off."""
     last_prompt: str | None = None
     """The id of the user's message whose turn ended last."""
+    changes: ChangeLog = msgspec.field(default_factory=ChangeLog)
+    """The changes of files that turns made, for `/undo`."""
 
     @property
     def tokens(self) -> int:

@@ -16,6 +16,8 @@ from accord.errors import AccordError, RateLimited, RequestError
 
 OFFLINE = "offline"
 """The name of the built-in model."""
+PROJECT_FOLDERS = (".accord", ".agents", ".claude")
+"""The folders in which a project may have slash commands and skills of its own."""
 AUTO_APPROVE_READS = "auto_approve_reads"
 """The session option by which reading needs no permission."""
 

@@ -209,12 +209,29 @@ def _put_back(name: str, value: str, held: _Held) -> str:
     return held.inner(value)
 
 
+# The slash commands whose argument is taken as it is: the question where there is none, and an example.
+_EXAMPLES = {
+    "run": ("Which command?", "python -m pytest -q"),
+    "shell": ("Which line?", "git log --oneline | head -5"),
+    "background": ("Which line?", "python -m http.server 8000"),
+    "delegate": ("Which task?", "search TODO"),
+}
+
+
+def _with_text(name: str, text: str) -> Action:
+    if name == "delegate":
+        return Action("delegate", f"delegate {text}", {"task": text})
+    if name == "background":
+        return Action("shell", f"run {text}", {"command": text, "background": True})
+    return Action(name, f"run {text}", {"command": text})
+
+
 def _commanded(name: str, argument: str) -> list[Action]:
     """A slash command: all behind it is its argument, whatever words are in it."""
-    if name in {"run", "shell"}:
+    if name in _EXAMPLES:
         if not argument.strip():
-            raise NotUnderstood(f"/{name}", f"Which command? Say for example: /{name} python -m pytest -q")
-        return [Action(name, f"run {argument.strip()}", {"command": argument.strip()})]
+            raise NotUnderstood(f"/{name}", f"{_EXAMPLES[name][0]} Say for example: /{name} {_EXAMPLES[name][1]}")
+        return [_with_text(name, argument.strip())]
     if name == "write":
         path, _, rest = argument.partition("\n") if "\n" in argument.split(" ", 1)[0] else argument.partition(" ")
         if not path:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from accord.agent import Session, Turn
 from accord.coder.loop import MAX_REQUESTS, Limits, Loop
 from accord.coder.memory import Memory
-from accord.coder.model import OFFLINE, Model
+from accord.coder.model import OFFLINE, Model, ModelReply, UserMessage
 from accord.coder.offline import CAN_DO, OfflineModel
+from accord.coder.permission import PermissionGate
+from accord.coder.project_prompts import read_project, split_slash, trust_project
 from accord.coder.prompt_message import message_of
 from accord.coder.provider import ProviderModel
 from accord.coder.tools.call import SessionWork
-from accord.errors import InvalidParams
+from accord.coder.undo import NotUndone, short_name, undo
+from accord.errors import AccordError, InvalidParams
 from accord.session.rules import Rule
 
 MAX_TITLE = 60
@@ -25,7 +29,8 @@ The slash commands work with every model, and so does all of this in the model `
 
 {CAN_DO}
 
-`/compact` makes room in a long conversation, `/model` shows or changes the model."""
+`/undo` puts back what the last turn changed in files, `/trust` shows the project's own commands and skills and asks
+whether to use them, `/compact` makes room in a long conversation, `/model` shows or changes the model."""
 
 
 class Coder:
@@ -49,19 +54,57 @@ class Coder:
         self._models: dict[str, Model] = {OFFLINE: OfflineModel(), **models}
         self._work: WeakKeyDictionary[Session, SessionWork] = WeakKeyDictionary()
 
+    async def open(self, session: Session) -> None:
+        """Offer the commands that the session's project has."""
+        await read_project(session, self._work_of(session))
+
     async def answer(self, turn: Turn) -> None:
-        """Let the chosen model answer."""
-        await self._answer(turn, str(turn.option("model")))
+        """Let the chosen model answer; a command of the project stands for the text of its file."""
+        work = self._work_of(turn.session)
+        await read_project(turn.session, work)
+        name, argument = split_slash(turn.text)
+        command = work.project.find(name)
+        if command is None and work.project.is_untrusted(name):
+            await turn.say(
+                f"The project has a command /{name} that you have not trusted: /trust shows it and asks you."
+            )
+            return
+        text = None if command is None else command.expanded(argument)
+        await self._answer(turn, str(turn.option("model")), text)
 
     async def command(self, turn: Turn) -> None:
         """A slash command for a tool means just that, whichever model is chosen."""
         await self._answer(turn, OFFLINE)
 
-    async def _answer(self, turn: Turn, model: str) -> None:
+    async def _answer(self, turn: Turn, model: str, text: str | None = None) -> None:
         message = message_of(turn.prompt, turn.session.cwd)
         if turn.session.title is None and message.text.strip():
             await turn.set_title(_headline(message.text))
+        memory: Memory = turn.session.state
+        memory.changes.begin_turn(message.text)
+        if text is not None:
+            message.text = text
         await self._loop(turn, model).run(message)
+
+    async def undo(self, turn: Turn) -> None:
+        """Put back what the last turn changed in files, and let the model know."""
+        memory: Memory = turn.session.state
+        try:
+            paths = await undo(turn, PermissionGate(turn, self._rules, memory), memory.changes)
+        except NotUndone as reason:
+            text = str(reason)
+        else:
+            names = ", ".join(short_name(turn, path) for path in paths)
+            text = f"I put back {names}." if paths else "Nothing was put back."
+        await turn.say(text)
+        memory.add(UserMessage("/undo"), ModelReply(text))
+        if self._keeps:
+            with suppress(AccordError):  # as in a turn: the next save may work
+                await turn.save()
+
+    async def trust(self, turn: Turn) -> None:
+        """Show the project's commands and skills, and ask whether they are trusted."""
+        await trust_project(turn, self._work_of(turn.session))
 
     async def compact(self, turn: Turn) -> None:
         loop = self._loop(turn, str(turn.option("model")))
@@ -85,8 +128,13 @@ class Coder:
         if name not in self._models:
             self._models[name] = ProviderModel(name, base_url=self._base_url, api_key=self._api_key)
         memory: Memory = turn.session.state
-        work = self._work.setdefault(turn.session, SessionWork())
+        work = self._work_of(turn.session)
         return Loop(turn, self._models[name], memory, self._rules, self._limits, work, keeps=self._keeps)
+
+    def _work_of(self, session: Session) -> SessionWork:
+        if session not in self._work:
+            self._work[session] = SessionWork(own_commands=tuple(session.commands))
+        return self._work[session]
 
 
 def _headline(text: str) -> str:

@@ -7,7 +7,6 @@ to. The connection is made to an address that was judged, not to the name again,
 from __future__ import annotations
 
 import asyncio
-import http.client
 import io
 import ipaddress
 import re
@@ -209,6 +208,8 @@ class _Received:
 
 
 def _parsed(raw: bytes, address: PageAddress, *, is_cut: bool) -> WebPage:
+    import http.client  # noqa: PLC0415 - brings all of e-mail along; most sessions read no page
+
     response = http.client.HTTPResponse(cast("socket.socket", _Received(raw)))
     try:
         if b"\r\n\r\n" not in raw:

@@ -180,6 +180,17 @@ class Disk:
                 create_parents=self._create_parents,
             )
 
+    def delete_file(self, path: str | os.PathLike[str], *, expected: Path | None = None) -> None:
+        """Delete a regular file; where the path is a link, what it leads to. `expected` is as in `write_text`.
+
+        Raises:
+            PathChanged: It leads elsewhere by now; nothing was deleted.
+            WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
+        """
+        text = _parse_file_path(path)
+        with _translated(text):
+            self._try(text, lambda place: _delete(place, text), expected)
+
     @contextmanager
     def open_directory(self, path: str | os.PathLike[str], *, expected: Path | None = None) -> Iterator[str]:
         """A name under which a child process may enter the directory as long as the context lasts.
@@ -321,6 +332,11 @@ def _put(place: Place, data: bytes, like: os.stat_result | None) -> None:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=place.directory)
         raise
+
+
+def _delete(place: Place, text: str) -> None:
+    _check(os.stat(place.name, dir_fd=place.directory, follow_symlinks=False), text)
+    os.unlink(place.name, dir_fd=place.directory)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

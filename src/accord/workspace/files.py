@@ -116,6 +116,15 @@ class Workspace:
                     return
             await asyncio.to_thread(self._disk.write_text, path, content, expected=expected)
 
+    async def delete_file(self, path: str | os.PathLike[str], *, expected: Path | None = None) -> None:
+        """Delete a regular file on disk, in the order of writes. With `expected`, only at that real path.
+
+        Raises:
+            WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
+        """
+        async with self._writing:
+            await asyncio.to_thread(self._disk.delete_file, path, expected=expected)
+
     def open_directory(
         self, path: str | os.PathLike[str], *, expected: Path | None = None
     ) -> AbstractContextManager[str]:

@@ -15,7 +15,7 @@ from accord.session.content import Annotations, Link, Text
 from accord.session.event import PlanEntry
 from accord.session.option import Choice, Group
 
-agent = Agent("full", version="1.0", title="Full agent")
+agent = Agent("full", version="1.0", title="Full agent", mcp=True)
 login = {"there": os.environ.get("FULL_AGENT_LOGGED_IN") == "1"}
 
 agent.advertise("example.com/extras", {"level": 2})

@@ -6,7 +6,7 @@ import asyncio
 
 from accord.agent import Agent, Turn
 
-agent = Agent("plain", version="1.0")
+agent = Agent("plain", version="1.0", mcp=True)
 
 
 @agent.prompt

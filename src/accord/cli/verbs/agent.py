@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from accord.cli.options import InOrder, Parser, split_command
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.errors import LocalProtocolError
+from accord.time_scale import scaled
 
 if TYPE_CHECKING:
     import argparse
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from accord.stores.interface import Store
 
 OFFLINE = "offline"
+# How long the end of a module's agent may take when its client is gone.
+EXIT_SECONDS = scaled(2.0)
 USAGE = "accord agent [MODULE:ATTRIBUTE] [--model offline|PROVIDER:NAME] [options]"
 EXAMPLES = """\
   accord agent
@@ -120,12 +123,10 @@ def _imported(string: ImportString, options: argparse.Namespace) -> Agent:
 
 async def _run(agent: Agent) -> None:
     await agent.run_async()
-    from accord.adapters.framework_run import has_abandoned_runs  # noqa: PLC0415
-
-    if has_abandoned_runs():
-        # A tool in a thread cannot be stopped, and the client is gone: the loop would wait for it.
-        sys.stderr.flush()
-        os._exit(Status.DONE)
+    # A tool in a thread cannot be stopped, and the client is gone: the program would wait for it at its end.
+    timer = threading.Timer(EXIT_SECONDS, os._exit, (Status.DONE,))
+    timer.daemon = True
+    timer.start()
 
 
 def _store(text: str) -> Store | Literal["default"] | None:

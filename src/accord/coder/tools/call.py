@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import msgspec
 
 from accord.agent import Tool, ToolFailed, Turn
 from accord.coder.background import BackgroundCommands
+from accord.coder.file_changes import ChangeLog
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.permission import PermissionGate
+from accord.coder.project_commands import ProjectFiles
+from accord.session.option import Command
 from accord.session.tool import Location, ToolKind
 
 # About 15,000 tokens: enough for a long file, and a tenth of what small models hold.
@@ -36,16 +39,29 @@ class SessionWork:
     """The shared state of one session's tools across turns, as long as it is open; it is not stored."""
 
     commands: BackgroundCommands = field(default_factory=BackgroundCommands)
+    own_commands: tuple[Command, ...] = ()
+    """The slash commands of the agent itself."""
+    project: ProjectFiles = field(default_factory=ProjectFiles)
+    """The project's commands and skills, as they were when the turn began."""
+
+
+Delegation: TypeAlias = Callable[[str, Tool], Awaitable[str]]
+"""Has a task done by a sub-agent, which shows what it says in the tool call; gives its report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The context of a call: its turn, the tool call that is shown, the permission gate, and what its session has."""
+    """The context of a call: its turn, the tool call that is shown, the permission gate, and what its session has.
+
+    `changes` notes what is changed in files. A sub-agent has no `delegate`.
+    """
 
     turn: Turn
     shown: Tool
     gate: PermissionGate
     session_work: SessionWork
+    changes: ChangeLog
+    delegate: Delegation | None = None
 
 
 class ToolInvocation(Protocol):

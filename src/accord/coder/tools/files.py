@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from accord.agent import ToolFailed
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
+from accord.errors import AccordError
 from accord.session.tool import Location, ToolKind
 from accord.workspace import NoSuchFile
 
@@ -136,6 +138,10 @@ async def _change(work: Work, path: str, before: str | None, after: str) -> None
     if await _present(work, path) != before:
         raise ToolFailed(f"{path} was changed meanwhile: read it again")
     await work.turn.files.write(path, after)
+    # As it is now: the line ends of the file are kept, and an editor may format what it saves.
+    with suppress(AccordError):
+        after = await work.turn.files.read(path)
+    work.changes.note(work.shown.locations[0].path, before, after)
 
 
 async def _present(work: Work, path: str) -> str | None:

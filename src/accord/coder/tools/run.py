@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from accord.agent import ToolFailed
 from accord.coder.system_text import SHELL
 from accord.coder.tools.background import described
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
@@ -120,6 +121,8 @@ async def _run_to_end(work: Work, argv: Sequence[str], directory: str | None, ti
 
 async def _start(work: Work, argv: Sequence[str], directory: str | None) -> ToolOutcome:
     """Start it, and let it go on when the call and its turn are over."""
+    if work.delegate is None:
+        raise ToolFailed("A sub-agent starts nothing in the background")
     commands = work.session_work.commands
     commands.check_room()
     terminal = await work.turn.terminals.start(

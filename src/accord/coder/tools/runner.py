@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from accord.agent import ToolFailed, Turn
 from accord.agent.mcp import McpError
+from accord.coder.file_changes import ChangeLog
 from accord.coder.model import ToolResult, ToolUse
 from accord.coder.permission import NotAllowed, PermissionGate
-from accord.coder.tools.call import BadArguments, SessionWork, ToolInvocation, ToolOutcome, Work
+from accord.coder.tools.call import BadArguments, Delegation, SessionWork, ToolInvocation, ToolOutcome, Work
 from accord.coder.tools.plan import MakePlan
 from accord.coder.tools.toolbox import Toolbox
 from accord.errors import RequestError
@@ -16,24 +17,31 @@ MAX_TITLE = 120
 
 
 class ToolExecutor:
-    """The tool calls of one turn."""
+    """The tool calls of one turn; of a sub-agent in it where `parent` names the tool call that it works for."""
 
     def __init__(
         self,
         turn: Turn,
         gate: PermissionGate,
         session_work: SessionWork,
+        changes: ChangeLog,
+        *,
+        delegate: Delegation | None = None,
+        parent: str | None = None,
     ) -> None:
         self._turn = turn
         self._gate = gate
         self._session_work = session_work
+        self._changes = changes
+        self._delegate = delegate
+        self._meta = None if parent is None else {"accord": {"parentToolCallId": parent}}
 
     async def use(self, use: ToolUse, toolbox: Toolbox) -> ToolResult:
         """One call, to its end."""
         try:
             call = _prepared(use, toolbox)
         except BadArguments as error:
-            async with self._turn.tool(shortened(use.name), name=use.name, input=use.arguments):
+            async with self._turn.tool(shortened(use.name), name=use.name, input=use.arguments, meta=self._meta):
                 raise
             return ToolResult(use.id, use.name, str(error), failed=True)
         outcome = await self._carry_out(use, call)
@@ -51,8 +59,9 @@ class ToolExecutor:
             input=use.arguments,
             locations=call.locations,
             cancellable=call.cancellable,
+            meta=self._meta,
         )
-        work = Work(turn, shown, self._gate, self._session_work)
+        work = Work(turn, shown, self._gate, self._session_work, self._changes, self._delegate)
         outcome: ToolOutcome | None = None
         async with shown:
             outcome = await _run(call, work)

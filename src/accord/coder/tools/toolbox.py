@@ -13,6 +13,7 @@ from accord.agent.mcp import McpResult, McpTool
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.tools.background import ReadOutput, StopCommand
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation, ToolOutcome, Work, bounded
+from accord.coder.tools.delegate import DelegateTask, UseSkill
 from accord.coder.tools.fetch import FetchPage
 from accord.coder.tools.files import Edit, Read, Write
 from accord.coder.tools.plan import LeavePlan, MakePlan
@@ -103,17 +104,24 @@ _RUNNING: tuple[type[BuiltIn], ...] = (
     (Run, RunShell, ReadOutput, StopCommand) if os.name == "posix" else (Run, ReadOutput, StopCommand)
 )
 OFFERED: dict[str, tuple[type[BuiltIn], ...]] = {
-    "ask": _LOOKING,
-    "plan": (*_LOOKING, MakePlan, LeavePlan),
-    "code": (*_LOOKING, Edit, Write, *_RUNNING, MakePlan),
+    "ask": (*_LOOKING, DelegateTask),
+    "plan": (*_LOOKING, MakePlan, LeavePlan, DelegateTask),
+    "code": (*_LOOKING, Edit, Write, *_RUNNING, MakePlan, DelegateTask),
 }
+# What is about the turn itself, or outlives the task.
+_NOT_FOR_SUBAGENTS: frozenset[type[BuiltIn]] = frozenset(
+    {MakePlan, LeavePlan, DelegateTask, UseSkill, ReadOutput, StopCommand}
+)
 
 
 class Toolbox:
     """The tools of one mode. Servers' tools may change anything, so they are there where anything may be changed."""
 
-    def __init__(self, mode: str, servers: Sequence[McpTool] = ()) -> None:
-        self._own = {tool.name: tool for tool in OFFERED[mode]}
+    def __init__(
+        self, mode: str, servers: Sequence[McpTool] = (), *, has_skills: bool = False, for_subagent: bool = False
+    ) -> None:
+        offered: tuple[type[BuiltIn], ...] = (*OFFERED[mode], UseSkill) if has_skills else OFFERED[mode]
+        self._own = {tool.name: tool for tool in offered if not (for_subagent and tool in _NOT_FOR_SUBAGENTS)}
         self._servers = named_tools(servers) if mode == "code" else {}
         self._mode = mode
 
