@@ -69,6 +69,5 @@ async def test_its_models_come_from_the_users_config_unless_the_line_names_some(
     ):
         async with library.connect(*command, *more, env={"XDG_CONFIG_HOME": str(tmp_path / "config")}) as agent:
             session = await agent.new_session(tmp_path)
-            (models,) = [option for option in session.options if option.id == "model"]
-            assert isinstance(models, library.Select)
-            assert models.values() == expected
+            selects = {option.id: option for option in session.options if isinstance(option, library.Select)}
+            assert selects["model"].values() == expected

@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from accord.session.event import (
     CompactionChanged,
     ConfigChanged,
     Event,
+    PlanChanged,
     StateChanged,
     TerminalChanged,
     TerminalExit,
@@ -22,7 +25,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["healing", "outlined", "replayed"]
+__all__ = ["healing", "outlined", "replayed", "stopped_plan"]
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -58,5 +61,17 @@ def healing(outline: Outline) -> list[Event]:
         *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
     ]
     if not outline.is_idle:
+        events += [stopped for plan in outline.plans.values() if (stopped := stopped_plan(plan)) is not None]
         events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
     return events
+
+
+def stopped_plan(plan: PlanChanged) -> PlanChanged | None:
+    """The plan of a turn that did not reach its end, of which nothing is in progress any more; None if nothing was."""
+    if all(entry.status != "in_progress" for entry in plan.entries):
+        return None
+    entries = [
+        msgspec.structs.replace(entry, status="pending") if entry.status == "in_progress" else entry
+        for entry in plan.entries
+    ]
+    return PlanChanged(entries, plan.id, plan.meta)

@@ -13,6 +13,7 @@ import msgspec
 
 from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
+from accord.agent.history import stopped_plan
 from accord.agent.mcp import McpServers
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
 from accord.agent.session import Session, new_id
@@ -89,6 +90,7 @@ class Turn:
         self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self._tools: list[Tool] = []
+        self._plans: dict[str, PlanChanged] = {}
         self._background_tools: list[Tool] = []
         """The tool calls that may go on when it is over."""
         self._caller = caller
@@ -133,8 +135,14 @@ class Turn:
         return self.session.terminals
 
     async def mcp(self) -> McpServers:
-        """The session's MCP servers and their tools."""
-        return await self.session.mcp()
+        """The session's MCP servers and their tools. Servers that are not available are announced, each once."""
+        servers = await self.session.mcp()
+        await self._report_failures()
+        return servers
+
+    async def _report_failures(self) -> None:
+        for notice in self.session._take_failures():
+            await self.notice(notice.title, notice.description, severity=notice.severity)
 
     def option(self, option_id: str) -> str | bool:
         """The value of a config option."""
@@ -215,7 +223,12 @@ class Turn:
             check_entry(step)
         if meta is not None:
             meta = checked_json(meta, "meta")
-        await self.send(PlanChanged(steps, id, meta))
+        self._plans[id] = PlanChanged(steps, id, meta)
+        await self.send(self._plans[id])
+
+    def _stopped_plans(self) -> list[PlanChanged]:
+        """The turn does not reach its end: its plans, where an entry would stay in progress."""
+        return [stopped for plan in self._plans.values() if (stopped := stopped_plan(plan)) is not None]
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
@@ -361,7 +374,14 @@ class Turn:
             place = _absolute(directory, self.session.cwd)
             about, tool = CommandSubject(line, place, tool_id), None
         request = RequestPermission(
-            self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
+            self.session.id,
+            list(options),
+            title,
+            description,
+            tool,
+            about,
+            meta={**self.trace, **(meta or {})} or None,
+            originals=self.client.capabilities.originals,
         )
         answer = await self._question(request)
         permission = Permission._chosen(answer and answer.option, options)

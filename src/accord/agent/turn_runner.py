@@ -263,8 +263,7 @@ class TurnRunner:
         end: Input
         running_turn.set((turn, foreign_threads))
         try:
-            for notice in self._session._take_unreported():
-                await turn.notice(notice.title, notice.description, severity=notice.severity)
+            await turn._report_failures()
             if turn.command is None:
                 await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
             else:
@@ -320,6 +319,9 @@ class TurnRunner:
         for tool in turn._tools:
             if tool.started and not tool.finished:
                 await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
+        if status != "completed":
+            for plan in turn._stopped_plans():
+                await turn.send(plan)
 
     def _end(self, end: Input) -> None:
         turn, self._turn, self._handler = self._turn, None, None
@@ -363,6 +365,8 @@ class TurnRunner:
             event = tool._cut_short()
             if event is not None:
                 self._session._publisher.publish_soon(event)
+        for plan in turn._stopped_plans():
+            self._session._publisher.publish_soon(plan)
         self._start_task(self._session._end_commands())
         self._end(self._cancelled(turn))
 
