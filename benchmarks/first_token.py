@@ -25,7 +25,7 @@ _AGENT = [".venv/bin/python", "-m", "accord", "agent", "--store", "none", "--mod
 _TYPING_SECONDS = 6.0
 _TIMEOUT_SECONDS = 60
 # Without them a notice would be a message, and look like the first word.
-_NOTICES = {"session": {"notices": {}}}
+_NOTICES: dict[str, Any] = {"session": {"notices": {}}}
 _CHUNK = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "fast"}
 
 

@@ -19,7 +19,6 @@ from accord.session.event import Noticed
 from tests.agent.rig import served
 from tests.coder.llm import Say, Status, serve
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, answered, say, talk
-from tests.coder.test_crashes import coder
 from tests.limits import limit
 
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
@@ -125,17 +124,14 @@ async def test_a_model_that_cannot_be_loaded_is_reported_by_the_first_prompt_alo
 
 
 async def test_the_program_has_an_option_for_each_of_these(tmp_path: Path) -> None:
-    async with serve(Say("One."), *[Say("More.")] * 3) as fake:
-        argv = (*coder(fake, tmp_path), "--model", "two", "--effort", "low", "--context-tokens", "64000")
-        async with accord.connect(*argv, "--max-requests", "7") as remote:
-            session = await remote.new_session(tmp_path)
-            assert choices(session, "model") == ["fake-1", "two", "offline"]
-            await session.prompt("hello")
-            usage = session.transcript.usage
+    argv = (sys.executable, "-m", "accord.coder", "--store", "none", "--model", "offline", "--model", "openai:gpt-5")
+    limits = ("--effort", "low", "--context-tokens", "64000", "--max-requests", "7")
+    async with accord.connect(*argv, *limits) as remote:
+        session = await remote.new_session(tmp_path)
+        assert choices(session, "model") == ["offline", "openai:gpt-5"]
+        (effort,) = [each for each in session.options if isinstance(each, accord.Select) and each.id == "effort"]
 
-    assert usage is not None
-    assert usage.size == 64_000
-    assert fake.asked[0]["reasoning_effort"] == "low"
+    assert effort.value == "low"
 
 
 # --- waiting

@@ -19,15 +19,10 @@ from tests.limits import limit
 pytest.importorskip("mcp", reason='mcp is missing: pip install "accord[mcp]"')
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
-async def test_an_mcp_server_that_dies_is_announced_once_in_the_turn_in_which_it_died(
-    edition: str, tmp_path: Path
-) -> None:
+async def test_an_mcp_server_that_dies_is_announced_once_in_the_turn_in_which_it_died(tmp_path: Path) -> None:
     config: dict[str, Any] = {"name": "mortal", "command": sys.executable, "args": [FRIENDLY, "stdio"], "env": []}
-    if edition == "v2":
-        config["type"] = "stdio"
     agent, model = agent_with(say("One."), call("mcp_mortal_die"), say("Two."), say("Three."))
-    async with served(agent, edition) as hand:
+    async with served(agent, "v1") as hand:
         hand.answers["session/request_permission"] = choose("allow")
         session = await hand.new_session(str(tmp_path), mcpServers=[config])
         turns = [await hand.turn(session) for _ in range(3)]
