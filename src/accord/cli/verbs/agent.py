@@ -158,12 +158,18 @@ async def _run(agent: Agent) -> None:
 
 def _configured_models() -> list[str]:
     """The `models` of the user's `acp.json`. A project's is not asked: a model costs its user money."""
-    from accord.config import ConfigError, ConfigPaths, read_config  # noqa: PLC0415 - only where no model is named
+    from accord.config.errors import ConfigError  # noqa: PLC0415 - only where no model is named
+    from accord.config.paths import ConfigPaths  # noqa: PLC0415
 
     try:
-        file = read_config(ConfigPaths.here().user_file, "user")
+        path = ConfigPaths.here().user_file
     except ConfigError:
         return []  # there is no home directory
+    if not path.exists():
+        return []
+    from accord.config.acp_json import read_config  # noqa: PLC0415 - 8 ms of the start, for those who have a file
+
+    file = read_config(path, "user")
     if file is None:
         return []
     for error in file.errors:
