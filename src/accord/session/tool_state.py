@@ -37,9 +37,9 @@ def _tail(output: bytes) -> str:
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     if len(output) <= SMALL + WINDOW:
         return decode(output)
-    # From the beginning of a line on, where there is one: a character is not cut there either.
-    start = output.find(b"\n", len(output) - WINDOW) + 1 or len(output) - WINDOW
-    return f"[{start} bytes before this are shown when the command has ended]\n{decode(output[start:])}"
+    # From the beginning of a line on, where there is one: no character is cut there either.
+    cut, newline, rest = decode(output[-WINDOW:]).partition("\n")
+    return f"[the last of {len(output)} bytes; all are shown when the command has ended]\n{rest if newline else cut}"
 
 
 def _ending(ended: TerminalExit) -> str:
