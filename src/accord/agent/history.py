@@ -7,7 +7,7 @@ A log is read in pages, twice, so that a long one neither fills the memory nor k
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
@@ -16,6 +16,7 @@ from accord.session.event import (
     ConfigChanged,
     Event,
     PlanChanged,
+    PlanEntry,
     StateChanged,
     TerminalChanged,
     TerminalExit,
@@ -25,7 +26,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["healing", "outlined", "replayed", "stopped_plan"]
+__all__ = ["healing", "outlined", "replayed", "stopped_plans"]
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -61,17 +62,19 @@ def healing(outline: Outline) -> list[Event]:
         *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
     ]
     if not outline.is_idle:
-        events += [stopped for plan in outline.plans.values() if (stopped := stopped_plan(plan)) is not None]
+        events += stopped_plans(outline.plans.values())
         events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
     return events
 
 
-def stopped_plan(plan: PlanChanged) -> PlanChanged | None:
-    """The plan of a turn that did not reach its end, of which nothing is in progress any more; None if nothing was."""
-    if all(entry.status != "in_progress" for entry in plan.entries):
-        return None
-    entries = [
-        msgspec.structs.replace(entry, status="pending") if entry.status == "in_progress" else entry
-        for entry in plan.entries
+def stopped_plans(plans: Iterable[PlanChanged]) -> list[PlanChanged]:
+    """The plans of a turn that did not reach its end, as they are now: those of which an entry was in progress."""
+    return [
+        PlanChanged([_stopped(entry) for entry in plan.entries], plan.id, plan.meta)
+        for plan in plans
+        if any(entry.status == "in_progress" for entry in plan.entries)
     ]
-    return PlanChanged(entries, plan.id, plan.meta)
+
+
+def _stopped(entry: PlanEntry) -> PlanEntry:
+    return msgspec.structs.replace(entry, status="pending") if entry.status == "in_progress" else entry

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
-from accord.agent.history import stopped_plan
 from accord.agent.mcp import McpServers
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
-from accord.agent.turn_values import Compaction, add_tokens, check_entry
+from accord.agent.turn_values import Compaction, absolute_directory, add_tokens, annotated, check_entry
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
-from accord.jsonrpc.plain import plain_text
-from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.protocol.model import UNSET, Maybe
 from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
@@ -188,7 +183,7 @@ class Turn:
         if meta is not None:
             meta = checked_json(meta, "meta")
         for block in blocks_of(content):
-            shown = block if annotations is None else _annotated(block, annotations)
+            shown = block if annotations is None else annotated(block, annotations)
             await self.send(MessageChunk(speaker, shown, speech, meta))
         return speech
 
@@ -225,10 +220,6 @@ class Turn:
             meta = checked_json(meta, "meta")
         self._plans[id] = PlanChanged(steps, id, meta)
         await self.send(self._plans[id])
-
-    def _stopped_plans(self) -> list[PlanChanged]:
-        """The turn does not reach its end: its plans, where an entry would stay in progress."""
-        return [stopped for plan in self._plans.values() if (stopped := stopped_plan(plan)) is not None]
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
@@ -371,7 +362,7 @@ class Turn:
         line = shell_line if command is None else shlex.join(command)
         if line is not None:
             tool_id = subject.id if isinstance(subject, Tool) else None
-            place = _absolute(directory, self.session.cwd)
+            place = absolute_directory(directory, self.session.cwd)
             about, tool = CommandSubject(line, place, tool_id), None
         request = RequestPermission(
             self.session.id,
@@ -487,14 +478,3 @@ class Turn:
 
     def _end(self) -> None:
         self._over = True
-
-
-def _annotated(block: Block, annotations: Annotations) -> Block:
-    if isinstance(block, Unknown):
-        return block
-    return msgspec.structs.replace(block, annotations=annotations)
-
-
-def _absolute(directory: str | None, start: str) -> str:
-    """The directory by its text, as the session's paths are."""
-    return os.path.normpath(os.path.join(start, plain_text(directory or "")))  # noqa: PTH118 - what is behind `..` stays unknown

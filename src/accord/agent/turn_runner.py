@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from accord.agent.client import ClientCaller
+from accord.agent.history import stopped_plans
 from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for
 from accord.agent.request_errors import store_error, unknown_session, work_error
@@ -320,7 +321,7 @@ class TurnRunner:
             if tool.started and not tool.finished:
                 await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
         if status != "completed":
-            for plan in turn._stopped_plans():
+            for plan in stopped_plans(turn._plans.values()):
                 await turn.send(plan)
 
     def _end(self, end: Input) -> None:
@@ -365,7 +366,7 @@ class TurnRunner:
             event = tool._cut_short()
             if event is not None:
                 self._session._publisher.publish_soon(event)
-        for plan in turn._stopped_plans():
+        for plan in stopped_plans(turn._plans.values()):
             self._session._publisher.publish_soon(plan)
         self._start_task(self._session._end_commands())
         self._end(self._cancelled(turn))
