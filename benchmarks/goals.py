@@ -65,6 +65,7 @@ GOALS = [
     Goal("import accord", "import", "ms", "import accord", "import acp", "≤", 0.15),
     Goal("import accord and use it", "import", "ms", "accord, used", "import acp", "≤", 0.15),
     Goal("accord agent to initialize answer", "coding_agent", "init_ms", "accord agent", "official agent", "≤", 0.35),
+    Goal("first word beyond the provider's: ms", "first_token", "beyond_ms", "first prompt", None, "≤", 300),
     Goal("accord --version: CPU in ms", "version", "cpu_ms", "accord --version", None, "≤", 150),
     Goal("updates out of order, handlers that suspend", "slow_handler", "out_of_order", OURS, None, "≤", 0),
     Goal("client memory in MB, a stalled handler", "stall", "client_peak_rss_mb", OURS, None, "≤", 40),

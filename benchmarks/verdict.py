@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import command, history, imports
+from benchmarks import command, first_token, history, imports
 from benchmarks.goals import judge, verdict_table
 from benchmarks.harness import ROOT, Results, find_pairs, play, table
 from benchmarks.scenarios import BEHAVIOUR, SCENARIOS
@@ -32,6 +32,7 @@ _BEHAVIOUR_ROUNDS = 3
 _STARTS: dict[str, Callable[[int], Results]] = {
     "import": imports.measure,
     "coding_agent": command.measure_agent,
+    "first_token": first_token.measure,
     "version": command.measure_version,
     "load200k": history.measure,
 }

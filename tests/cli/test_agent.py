@@ -43,3 +43,31 @@ def test_what_it_cannot_use_is_usage(accord: Accord) -> None:
         result = accord("agent", *words)
         assert result.status == 2
         assert len(result.stderr.splitlines()) == 1
+
+
+def test_on_a_terminal_it_says_what_it_is_and_what_to_type(accord: Accord) -> None:
+    with accord.terminal("agent", "--store", "none") as screen:
+        screen.expect("accord chat demo")
+        screen.expect("accord chat --model PROVIDER:NAME")
+        screen.type("\x04")
+        assert screen.status() == 0
+
+
+def test_on_a_pipe_it_says_nothing_of_that(accord: Accord) -> None:
+    result = accord("agent", "--store", "none")
+    assert (result.status, result.stdout, result.stderr) == (0, "", "")
+
+
+async def test_its_models_come_from_the_users_config_unless_the_line_names_some(tmp_path: Path) -> None:
+    config = tmp_path / "config" / "accord" / "acp.json"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"models": ["anthropic:claude-sonnet-5-5", "openai:gpt-5"]}', encoding="utf-8")
+    command = (sys.executable, "-m", "accord", "agent", "--store", "none")
+    for more, expected in (
+        ((), ["anthropic:claude-sonnet-5-5", "openai:gpt-5", "offline"]),
+        (("--model", "offline"), ["offline"]),
+    ):
+        async with library.connect(*command, *more, env={"XDG_CONFIG_HOME": str(tmp_path / "config")}) as agent:
+            session = await agent.new_session(tmp_path)
+            selects = {option.id: option for option in session.options if isinstance(option, library.Select)}
+            assert selects["model"].values() == expected

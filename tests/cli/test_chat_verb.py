@@ -118,3 +118,13 @@ def test_what_is_said_in_a_chat_is_noted_as_its_first_prompt(accord: Accord) -> 
         screen.type("\x11")
         assert screen.status() == 0
     assert [each["prompt"] for each in listed(accord)] == ["hello there"]
+
+
+def test_a_model_alone_is_the_built_in_agent_with_that_model(accord: Accord) -> None:
+    with accord.terminal("chat", "--model", "offline") as screen:
+        screen.expect("\x1b[?1049h")
+        # The session is noted once it is open.
+        listed = (accord("sessions", "ls", "--json").stdout for _ in range(100))
+        assert any("accord.coder --model offline" in text for text in listed)
+        screen.type("\x11")
+        assert screen.status() == 0

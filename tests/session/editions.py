@@ -14,8 +14,8 @@ from accord.session.editions import v1 as edition_v1, v2 as edition_v2, v2_june 
 from accord.session.event import Event
 from accord.session.meta_original import ORIGINAL
 
-ABLE = ClientCapabilities(notices=True, compaction=True, toggles=True)
-PLAIN = ClientCapabilities()
+ABLE = ClientCapabilities(notices=True, compaction=True, toggles=True, meta={ORIGINAL: True})
+PLAIN = ClientCapabilities(meta={ORIGINAL: True})
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from accord.agent.client import ClientCaller
+from accord.agent.request_errors import client_reason
 from accord.agent.session_paths import SessionPaths
 from accord.errors import PermissionDenied, ResourceNotFound
 from accord.session.agent_requests import FileRead, ReadFile, WriteFile
@@ -86,4 +87,4 @@ def _translated(place: str) -> Iterator[None]:
     except ResourceNotFound as error:
         raise NoSuchFile("there is no such file", path=place) from error
     except PermissionDenied as error:
-        raise AccessDenied("the client does not allow it", path=place) from error
+        raise AccessDenied(f"the client does not allow it: {client_reason(error)}", path=place) from error

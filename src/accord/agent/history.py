@@ -7,12 +7,16 @@ A log is read in pages, twice, so that a long one neither fills the memory nor k
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+
+import msgspec
 
 from accord.session.event import (
     CompactionChanged,
     ConfigChanged,
     Event,
+    PlanChanged,
+    PlanEntry,
     StateChanged,
     TerminalChanged,
     TerminalExit,
@@ -22,7 +26,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["healing", "outlined", "replayed"]
+__all__ = ["healing", "outlined", "replayed", "stopped_plans"]
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -58,5 +62,19 @@ def healing(outline: Outline) -> list[Event]:
         *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
     ]
     if not outline.is_idle:
+        events += stopped_plans(outline.plans.values())
         events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
     return events
+
+
+def stopped_plans(plans: Iterable[PlanChanged]) -> list[PlanChanged]:
+    """The plans of a turn that did not reach its end, as they are now: those of which an entry was in progress."""
+    return [
+        PlanChanged([_stopped(entry) for entry in plan.entries], plan.id, plan.meta)
+        for plan in plans
+        if any(entry.status == "in_progress" for entry in plan.entries)
+    ]
+
+
+def _stopped(entry: PlanEntry) -> PlanEntry:
+    return msgspec.structs.replace(entry, status="pending") if entry.status == "in_progress" else entry

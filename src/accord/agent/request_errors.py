@@ -23,7 +23,7 @@ from accord.session.capability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
 
-__all__ = ["answerable", "store_error", "unknown_session", "work_error"]
+__all__ = ["answerable", "client_reason", "store_error", "unknown_session", "work_error"]
 
 # Advice for the user when the store cannot keep a session. The path is in the log only.
 _REMEDIES = {
@@ -65,6 +65,22 @@ def answerable(error: Exception, methods: Sequence[AuthMethod] = ()) -> Exceptio
     if isinstance(error, WorkspaceError):
         return RequestError(f"{str(error)[:1].upper()}{str(error)[1:]}", code=error.code)
     return error
+
+
+MAX_REASON = 500
+# Where clients put the sentence that says what happened: the official SDKs under `details`, others elsewhere.
+_DETAILS = ("details", "detail", "message", "reason", "error")
+
+
+def client_reason(error: RequestError) -> str:
+    """The reason that a client gave for its error: the message, and the details where its data have some."""
+    data = error.data
+    if isinstance(data, dict):
+        data = next((data[key] for key in _DETAILS if isinstance(data.get(key), str)), None)
+    details = data.strip()[:MAX_REASON] if isinstance(data, str) else ""
+    if not details or details in error.message:
+        return error.message
+    return f"{error.message}: {details}"
 
 
 def work_error(error: Exception, methods: Sequence[AuthMethod] = ()) -> WorkError:

@@ -114,7 +114,8 @@ class Session:
         self._terminals: Terminals | None = None
         self._servers: list[McpServer] = []
         self._mcp: asyncio.Task[McpServers] | None = None
-        self._unreported: list[Noticed] = []
+        self._reported: set[str] = set()
+        """The MCP servers whose failure was reported."""
         self._background: dict[tuple[str, str], Background] = {}
         self._beside: set[asyncio.Task[Any]] = set()
         self._kept: set[str] = set()
@@ -179,20 +180,21 @@ class Session:
             self.spawn(self._report_servers())
 
     async def _report_servers(self) -> None:
-        servers = await self.mcp()
-        for failure in servers.failures:
-            log.warning("MCP server %s: %s", failure.server, failure.reason)
-            notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
-            if self.client.capabilities.notices:
+        await self.mcp()
+        # Where a notice would become a message of the agent, it belongs in a turn, which reports it.
+        if self.client.capabilities.notices:
+            for notice in self._take_failures():
                 await self._publisher.publish(notice, keep=False)
-            else:
-                # It would become a message of the agent, which belongs in a turn.
-                self._unreported.append(notice)
 
-    def _take_unreported(self) -> list[Noticed]:
-        """The notices to send when the next turn begins."""
-        notices, self._unreported = self._unreported, []
-        return notices
+    def _take_failures(self) -> list[Noticed]:
+        """The notices of MCP servers that could not be opened or were lost, each once; none before all are opened."""
+        if self._mcp is None or not self._mcp.done() or self._mcp.cancelled() or self._mcp.exception() is not None:
+            return []
+        new = [failure for failure in self._mcp.result().failures if failure.server not in self._reported]
+        for failure in new:
+            self._reported.add(failure.server)
+            log.warning("MCP server %s: %s", failure.server, failure.reason)
+        return [Noticed(f"MCP server {each.server} is not available", "warning", each.reason) for each in new]
 
     # --- stored state
 

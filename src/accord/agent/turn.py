@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
@@ -18,11 +15,10 @@ from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, P
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
-from accord.agent.turn_values import Compaction, add_tokens, check_entry
+from accord.agent.turn_values import Compaction, absolute_directory, add_tokens, annotated, check_entry
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
-from accord.jsonrpc.plain import plain_text
-from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.protocol.model import UNSET, Maybe
 from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
@@ -89,6 +85,7 @@ class Turn:
         self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self._tools: list[Tool] = []
+        self._plans: dict[str, PlanChanged] = {}
         self._background_tools: list[Tool] = []
         """The tool calls that may go on when it is over."""
         self._caller = caller
@@ -133,8 +130,14 @@ class Turn:
         return self.session.terminals
 
     async def mcp(self) -> McpServers:
-        """The session's MCP servers and their tools."""
-        return await self.session.mcp()
+        """The session's MCP servers and their tools. Servers that are not available are announced, each once."""
+        servers = await self.session.mcp()
+        await self._report_failures()
+        return servers
+
+    async def _report_failures(self) -> None:
+        for notice in self.session._take_failures():
+            await self.notice(notice.title, notice.description, severity=notice.severity)
 
     def option(self, option_id: str) -> str | bool:
         """The value of a config option."""
@@ -180,7 +183,7 @@ class Turn:
         if meta is not None:
             meta = checked_json(meta, "meta")
         for block in blocks_of(content):
-            shown = block if annotations is None else _annotated(block, annotations)
+            shown = block if annotations is None else annotated(block, annotations)
             await self.send(MessageChunk(speaker, shown, speech, meta))
         return speech
 
@@ -215,7 +218,8 @@ class Turn:
             check_entry(step)
         if meta is not None:
             meta = checked_json(meta, "meta")
-        await self.send(PlanChanged(steps, id, meta))
+        self._plans[id] = PlanChanged(steps, id, meta)
+        await self.send(self._plans[id])
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
@@ -358,10 +362,17 @@ class Turn:
         line = shell_line if command is None else shlex.join(command)
         if line is not None:
             tool_id = subject.id if isinstance(subject, Tool) else None
-            place = _absolute(directory, self.session.cwd)
+            place = absolute_directory(directory, self.session.cwd)
             about, tool = CommandSubject(line, place, tool_id), None
         request = RequestPermission(
-            self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
+            self.session.id,
+            list(options),
+            title,
+            description,
+            tool,
+            about,
+            meta={**self.trace, **(meta or {})} or None,
+            originals=self.client.capabilities.originals,
         )
         answer = await self._question(request)
         permission = Permission._chosen(answer and answer.option, options)
@@ -467,14 +478,3 @@ class Turn:
 
     def _end(self) -> None:
         self._over = True
-
-
-def _annotated(block: Block, annotations: Annotations) -> Block:
-    if isinstance(block, Unknown):
-        return block
-    return msgspec.structs.replace(block, annotations=annotations)
-
-
-def _absolute(directory: str | None, start: str) -> str:
-    """The directory by its text, as the session's paths are."""
-    return os.path.normpath(os.path.join(start, plain_text(directory or "")))  # noqa: PTH118 - what is behind `..` stays unknown

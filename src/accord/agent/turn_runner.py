@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from accord.agent.client import ClientCaller
+from accord.agent.history import stopped_plans
 from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for
 from accord.agent.request_errors import store_error, unknown_session, work_error
@@ -263,8 +264,7 @@ class TurnRunner:
         end: Input
         running_turn.set((turn, foreign_threads))
         try:
-            for notice in self._session._take_unreported():
-                await turn.notice(notice.title, notice.description, severity=notice.severity)
+            await turn._report_failures()
             if turn.command is None:
                 await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
             else:
@@ -320,6 +320,9 @@ class TurnRunner:
         for tool in turn._tools:
             if tool.started and not tool.finished:
                 await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
+        if status != "completed":
+            for plan in stopped_plans(turn._plans.values()):
+                await turn.send(plan)
 
     def _end(self, end: Input) -> None:
         turn, self._turn, self._handler = self._turn, None, None
@@ -363,6 +366,8 @@ class TurnRunner:
             event = tool._cut_short()
             if event is not None:
                 self._session._publisher.publish_soon(event)
+        for plan in stopped_plans(turn._plans.values()):
+            self._session._publisher.publish_soon(plan)
         self._start_task(self._session._end_commands())
         self._end(self._cancelled(turn))
 

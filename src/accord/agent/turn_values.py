@@ -1,14 +1,19 @@
-"""Values that an author reports in a turn: the entries of a plan, token usage, compactions."""
+"""Values that an author reports in a turn: entries of a plan, token usage, compactions, annotations, directories."""
 
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Awaitable, Callable
 
-from accord.session.content import Block, Blocks, blocks_of
+import msgspec
+
+from accord.jsonrpc.plain import plain_text
+from accord.protocol.model import Unknown
+from accord.session.content import Annotations, Block, Blocks, blocks_of
 from accord.session.event import CompactionChunk, Event, PlanEntry, TokenUsage
 
-__all__ = ["Compaction", "add_tokens", "check_entry"]
+__all__ = ["Compaction", "absolute_directory", "add_tokens", "annotated", "check_entry"]
 
 PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
 PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
@@ -79,3 +84,13 @@ class Compaction:
         for block in blocks_of(content):
             self.blocks.append(block)
             await self._send(CompactionChunk(self.id, block))
+
+
+def annotated(block: Block, annotations: Annotations) -> Block:
+    """The block with annotations; one of an unknown type as it is."""
+    return block if isinstance(block, Unknown) else msgspec.structs.replace(block, annotations=annotations)
+
+
+def absolute_directory(directory: str | None, start: str) -> str:
+    """The directory by its text, as the session's paths are."""
+    return os.path.normpath(os.path.join(start, plain_text(directory or "")))  # noqa: PTH118 - what is behind `..` stays unknown

@@ -109,6 +109,13 @@ def _of_module(name: str) -> AgentEntry | None:
     return AgentEntry(name, argv, "user", "the command line", start_seconds=START_SECONDS, label=name)
 
 
+def built_in_target(model: str) -> Target:
+    """The built-in agent with that model. Its sessions are noted under the command, which starts it again."""
+    argv = (sys.executable, "-m", "accord.coder", "--model", model)
+    entry = AgentEntry("accord", argv, "built-in", "built-in", start_seconds=START_SECONDS)
+    return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
+
+
 def noted_target(key: str) -> Target:
     """The agent that was recorded under a key.
 

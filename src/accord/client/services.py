@@ -41,6 +41,7 @@ from accord.session.agent_requests import (
 )
 from accord.session.capability import ClientCapabilities
 from accord.session.client_requests import Done
+from accord.session.meta_original import ORIGINAL
 from accord.workspace import Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
@@ -95,6 +96,7 @@ class Serving:
             compaction=True,
             toggles=True,
             terminal_login=self.offer.terminal_login,
+            meta={ORIGINAL: True},
         )
 
 

@@ -1,6 +1,6 @@
 """The coding agent as an `accord.Agent`: its modes, options and commands, and the handler of its turns.
 
-Nothing heavy is imported before the first prompt: an editor starts agents that are never used.
+Nothing heavy is imported before a session is opened: an editor starts agents that are never used.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accord.agent import Agent, Session, Turn
 from accord.coder.model import AUTO_APPROVE_READS, OFFLINE, PROJECT_FOLDERS
+
+
+from accord.coder.daemon_thread import in_thread
+from accord.coder.model import AUTO_APPROVE_READS, DEFAULT_EFFORT, EFFORT, EFFORTS, OFFLINE
 from accord.errors import LocalProtocolError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from accord.coder.model import Model
     from accord.coder.turns import Coder
 
+MIN_CONTEXT = 1_000
+"""Tokens: the instructions and the tools alone are nearly as many."""
 MODES = (
     Choice("code", "Code", "Reads, changes and runs; asks before every change and command"),
     Choice("ask", "Ask", "Only reads"),
@@ -43,7 +49,7 @@ COMMANDS = (
 )
 
 
-def make_agent(
+def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
     *,
     model: str | Model = OFFLINE,
     models: Sequence[str | Model] = (),
@@ -53,6 +59,8 @@ def make_agent(
     rules: Sequence[str | Rule] = (),
     name: str = "accord",
     max_requests: int | None = None,
+    context_tokens: int | None = None,
+    effort: str = DEFAULT_EFFORT,
 ) -> Agent:
     """The coding agent, ready to `run`.
 
@@ -61,10 +69,13 @@ def make_agent(
     Users can choose among `models` too.
 
     `rules` say what may be done without asking (`"allow edit:src/**"`). A turn ends after `max_requests` requests.
+    `context_tokens` is the size of the context, for models whose size is not known or is to be smaller. `effort` is how
+    much models may think unless the user says otherwise, one of `accord.coder.model.EFFORTS`.
 
     Raises:
-        LocalProtocolError: A rule or a model that cannot be meant.
+        LocalProtocolError: A rule, a model or a limit that cannot be meant.
     """
+    _check_limits(max_requests, context_tokens, effort)
     chosen = [model, *models, OFFLINE]
     made = {each.name: each for each in chosen if not isinstance(each, str)}
     names = list(dict.fromkeys(each if isinstance(each, str) else each.name for each in chosen))
@@ -74,13 +85,30 @@ def make_agent(
     agent = Agent(name, version=VERSION, title="Accord", store=store, mcp=True)
     agent.modes(MODES)
     agent.models(names)
+    if names != [OFFLINE]:
+        levels = [Choice(each, each.capitalize()) for each in EFFORTS]
+        agent.select(
+            EFFORT,
+            "Thinking",
+            levels,
+            default=effort,
+            category="thought_level",
+            description="How much the model may think before it answers",
+        )
     agent.toggle(
         AUTO_APPROVE_READS, "Read without asking", default=True, description="Reading, searching and listing files"
     )
     limits = {} if max_requests is None else {"max_requests": max_requests}
     later = _Later(
-        models=made, base_url=base_url, api_key=api_key, rules=_parsed(rules), keeps=store is not None, **limits
+        models=made,
+        base_url=base_url,
+        api_key=api_key,
+        rules=_parsed(rules),
+        keeps=store is not None,
+        context_tokens=context_tokens,
+        **limits,
     )
+    _register_sessions(agent, later)
     _register(agent, later)
     return agent
 
@@ -99,14 +127,30 @@ class _Later:
             self._coder = made
         return self._coder
 
+    async def prepare(self, model: str) -> None:
+        """Load what a model needs, while the user still types."""
+        if model != OFFLINE:
+            await in_thread(import_module, "accord.coder.turns")
+            await self.coder.prepare(model)
 
-def _register(agent: Agent, later: _Later) -> None:
+
+def _register_sessions(agent: Agent, later: _Later) -> None:
     @agent.on_session
     async def prepare(session: Session) -> None:
         session.state = await _remembered(session)
         if _has_project_folder(session.cwd):
             await later.coder.open(session)
 
+
+        session.spawn(later.prepare(str(session.option("model"))))
+
+    @agent.on_option
+    async def prepare_model(session: Session, option: str, value: str | bool) -> None:  # noqa: FBT001 - of a toggle
+        if option == "model":
+            session.spawn(later.prepare(str(value)))
+
+
+def _register(agent: Agent, later: _Later) -> None:
     @agent.prompt(accepts={"image", "resource"})
     async def reply(turn: Turn) -> None:
         await later.coder.answer(turn)
@@ -155,6 +199,14 @@ async def _remembered(session: Session) -> Memory:
     if session.broke_off or memory.open_prompt is not None:
         await import_module("accord.coder.recovery").recover(session, memory)
     return memory
+
+
+def _check_limits(max_requests: int | None, context_tokens: int | None, effort: str) -> None:
+    for name, limit, least in (("max_requests", max_requests, 1), ("context_tokens", context_tokens, MIN_CONTEXT)):
+        if limit is not None and limit < least:
+            raise LocalProtocolError(f"{name} is at least {least}", field=name)
+    if effort not in EFFORTS:
+        raise LocalProtocolError(f"{effort!r} is no effort: one is {', '.join(EFFORTS)}", field="effort")
 
 
 def _parsed(rules: Sequence[str | Rule]) -> list[Rule]:

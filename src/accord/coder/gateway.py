@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_ai import exceptions
@@ -32,6 +32,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as WireTool
 
 from accord.coder.model import (
+    DEFAULT_EFFORT,
     AnswerEnd,
     Delta,
     Message,
@@ -70,6 +71,7 @@ class Gateway:
     def __init__(self, name: str, base_url: str | None, api_key: str | None) -> None:
         self._name = name
         self._model = _open(name, base_url, api_key)
+        self._is_compatible = base_url is not None
         self.context_tokens = self._model.context_window
         # There the reason for the end is part of the interface, and a connection that is cut may look like an end.
         kinds = {each.__name__ for each in type(self._model).__mro__}
@@ -85,7 +87,7 @@ class Gateway:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """The answer. Closing this closes the connection that it comes from."""
-        settings = ModelSettings(max_retries=0, timeout=SILENCE_SECONDS)
+        settings = self._settings(request.effort)
         parameters = ModelRequestParameters(
             function_tools=[
                 WireTool(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
@@ -104,6 +106,15 @@ class Gateway:
                 response = stream.get()
         for delta in _end(response, names_its_end=self._names_its_end):
             yield delta
+
+    def _settings(self, effort: str) -> ModelSettings:
+        settings: dict[str, Any] = {"max_retries": 0, "timeout": SILENCE_SECONDS}
+        if effort != DEFAULT_EFFORT:
+            settings["thinking"] = False if effort == "off" else effort
+            if self._is_compatible:
+                # Nothing is known of a service's own models, so that the setting for all providers would be dropped.
+                settings["openai_reasoning_effort"] = "none" if effort == "off" else effort
+        return cast("ModelSettings", settings)
 
 
 # --- opening

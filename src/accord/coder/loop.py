@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,8 @@ from accord.agent import Tool, Turn
 from accord.coder.memory import STOPPED, Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
+    DEFAULT_EFFORT,
+    EFFORT,
     AnswerEnd,
     Delta,
     Message,
@@ -74,6 +76,9 @@ def conversation_text(messages: Sequence[Message], max_characters: int) -> str:
 log = logging.getLogger("accord.coder")
 
 MAX_REQUESTS = 50
+# When the user is told what is waited for.
+LOADING_SECONDS = (2.0,)
+WAITING_SECONDS = (10.0, 30.0, 90.0, 270.0)
 TOO_LONG = "The conversation does not fit into the model any more: /compact, or a new session."
 
 
@@ -151,7 +156,9 @@ class Loop:
         try:
             # A crash in the first request must not lose what was asked for.
             await self._save()
-            async with self._model:
+            async with contextlib.AsyncExitStack() as stack:
+                async with self._announced(f"Loading what the model {self._model.name} needs", LOADING_SECONDS):
+                    await stack.enter_async_context(self._model)
                 await self._converse()
         except ModelError as error:
             self._break_off(f"[The turn ended here: {error}.]")
@@ -167,6 +174,23 @@ class Loop:
         finally:
             self._memory.end()
             await self._save()
+
+    @contextlib.asynccontextmanager
+    async def _announced(self, what: str, after_seconds: Sequence[float]) -> AsyncIterator[asyncio.Task[None]]:
+        """Tell the user what is waited for, each time that so many seconds have passed."""
+
+        async def announce() -> None:
+            passed = 0.0
+            for seconds in after_seconds:
+                await asyncio.sleep(seconds - passed)
+                passed = seconds
+                await self._turn.notice(f"{what}: {seconds:g} s")
+
+        task = asyncio.create_task(announce())
+        try:
+            yield task
+        finally:
+            task.cancel()
 
     def _break_off(self, note: str) -> None:
         """Remember what was said and done of a turn that does not come to its end."""
@@ -253,7 +277,8 @@ class Loop:
         system = await self._system()
         for last in (False, True):
             try:
-                return await self._stream(ModelRequest(system, list(self._memory.messages), toolbox.definitions))
+                messages = list(self._memory.messages)
+                return await self._stream(ModelRequest(system, messages, toolbox.definitions, effort=self._effort()))
             except ModelFull:
                 if last or (self._answer is not None and self._answer.is_seen):
                     raise
@@ -262,12 +287,21 @@ class Loop:
                 self._memory.shorten_results(self._start, self._token_limit() // 2)
         raise AssertionError("the second try returns or raises")
 
+    def _effort(self) -> str:
+        try:
+            return str(self._turn.option(EFFORT))
+        except KeyError:
+            return DEFAULT_EFFORT  # no model here thinks
+
     async def _stream(self, request: ModelRequest) -> _Answer:
         turn, answer = self._turn, _Answer()
         self._answer = answer
         turn.new_message()
-        async with aclosing(self._model.stream(request)) as deltas:
+        waiting = self._announced(f"Waiting for the model {self._model.name}", WAITING_SECONDS)
+        async with aclosing(self._model.stream(request)) as deltas, waiting as announcing:
             async for delta in deltas:
+                if not isinstance(delta, Retrying):
+                    announcing.cancel()
                 match delta:
                     case TextDelta(text=text):
                         answer.texts.append(text)

@@ -21,6 +21,12 @@ PROJECT_FOLDERS = (".accord", ".agents", ".claude")
 AUTO_APPROVE_READS = "auto_approve_reads"
 """The session option by which reading needs no permission."""
 
+EFFORT = "effort"
+"""The session option that says how much a model may think."""
+DEFAULT_EFFORT = "default"
+EFFORTS = (DEFAULT_EFFORT, "off", "minimal", "low", "medium", "high", "xhigh")
+"""How much a model may think: as its provider has it, not at all, or a level."""
+
 CHARACTERS_PER_TOKEN = 4
 PICTURE_TOKENS = 1_500
 
@@ -120,6 +126,8 @@ class ModelRequest:
     messages: list[Message]
     tools: list[ToolDefinition]
     purpose: Literal["turn", "summary"] = "turn"
+    effort: str = DEFAULT_EFFORT
+    """One of `EFFORTS`."""
 
 
 # --- the stream of an answer

@@ -43,6 +43,7 @@ CAN_DO = """\
 - `plan A, B, C`
 
 Several of them are joined by `and then`; what has spaces in it goes into quotes."""
+NEEDS_MODEL = "For anything else I need a real model: `accord chat --model PROVIDER:NAME`."
 GREETING = re.compile(
     r"\s*(?:hi|hello|hey|good (?:morning|day|evening)|help|what can you do|who are you)\b", re.IGNORECASE
 )
@@ -196,14 +197,14 @@ def _not_understood(text: str, trouble: NotUnderstood) -> str:
     if GREETING.match(text):
         return (
             "Hello! I am the model that is built in: I follow rules, offline. This is what I understand:\n\n"
-            f"{CAN_DO}\n\nFor anything else I need a real model: `accord agent --model PROVIDER:NAME`."
+            f"{CAN_DO}\n\n{NEEDS_MODEL}"
         )
     if trouble.question is not None:
         return f"{trouble.question}\n\nNothing was done."
     return (
         f"I do not understand this, and did nothing: {trouble.clause[:200]}\n\nI am the model that is built in: I "
         f"follow rules, offline. This is what I understand:\n\n{CAN_DO}\n\n"
-        "For anything else I need a real model: `accord agent --model PROVIDER:NAME`."
+        f"{NEEDS_MODEL}"
     )
 
 

@@ -1,12 +1,13 @@
 """Every model but the built-in one: reached through pydantic-ai, and asked again where that is safe.
 
-What imports pydantic-ai is `accord.coder.gateway`, and that is imported when a model is first asked: it takes more than
-a second, and brings an HTTP client along.
+What imports pydantic-ai is `accord.coder.gateway`. It takes seconds and brings an HTTP client along, so it is imported
+in a thread, when a session is opened that will use it (`prepare`), and not when the agent is started.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -14,6 +15,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from accord.coder.daemon_thread import in_thread
 from accord.coder.model import Delta, ModelBusy, ModelError, ModelMissing, ModelRequest, ModelUnreachable, Retrying
 
 if TYPE_CHECKING:
@@ -36,11 +38,13 @@ class ProviderModel:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
+        context_tokens: int | None = None,
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
         self._name = name
         self._base_url = base_url
         self._api_key = api_key
+        self._context_tokens = context_tokens
         self._first_pause_seconds = first_pause_seconds
         self._gateway: Gateway | None = None
         self._opening = asyncio.Lock()
@@ -52,8 +56,14 @@ class ProviderModel:
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens fit into it, as far as that is known."""
-        return CONTEXT_TOKENS if self._gateway is None else self._gateway.context_tokens or CONTEXT_TOKENS
+        """How many tokens fit into it: as it was set, else as far as that is known."""
+        known = None if self._gateway is None else self._gateway.context_tokens
+        return self._context_tokens or known or CONTEXT_TOKENS
+
+    async def prepare(self) -> None:
+        """Load what it needs, before the first request; what goes wrong is reported by that request."""
+        with contextlib.suppress(ModelError):
+            await self._open()
 
     async def __aenter__(self) -> Self:
         gateway = await self._open()
@@ -71,14 +81,13 @@ class ProviderModel:
             if self._gateway is not None:
                 return self._gateway
             try:
-                # In a thread: the loop has other sessions.
-                module = await asyncio.to_thread(import_module, "accord.coder.gateway")
+                module = await in_thread(import_module, "accord.coder.gateway")
             except ImportError as error:
                 raise ModelMissing(
                     f"The model {self._name} needs a package that is missing ({error.name or error}): "
                     'pip install "accord[agent]", in a clone ".[agent]"'
                 ) from error
-            opened: Gateway = await asyncio.to_thread(module.Gateway, self._name, self._base_url, self._api_key)
+            opened: Gateway = await in_thread(module.Gateway, self._name, self._base_url, self._api_key)
             self._gateway = opened
             return opened
 

@@ -45,18 +45,27 @@ class Coder:
         rules: Sequence[Rule],
         keeps: bool,
         max_requests: int = MAX_REQUESTS,
+        context_tokens: int | None = None,
     ) -> None:
         self._base_url = base_url
         self._api_key = api_key
         self._rules = rules
         self._keeps = keeps
         self._limits = Limits(max_requests)
+        self._context_tokens = context_tokens
         self._models: dict[str, Model] = {OFFLINE: OfflineModel(), **models}
         self._work: WeakKeyDictionary[Session, SessionWork] = WeakKeyDictionary()
 
     async def open(self, session: Session) -> None:
         """Offer the commands that the session's project has."""
         await read_project(session, self._work_of(session))
+
+
+    async def prepare(self, model: str) -> None:
+        """Load what a model needs."""
+        chosen = self._model(model)
+        if isinstance(chosen, ProviderModel):
+            await chosen.prepare()
 
     async def answer(self, turn: Turn) -> None:
         """Let the chosen model answer; a command of the project stands for the text of its file."""
@@ -124,12 +133,21 @@ class Coder:
         """Show the slash commands and requests."""
         await turn.say(HELP)
 
-    def _loop(self, turn: Turn, name: str) -> Loop:
+    def _model(self, name: str) -> Model:
         if name not in self._models:
-            self._models[name] = ProviderModel(name, base_url=self._base_url, api_key=self._api_key)
+            self._models[name] = ProviderModel(
+                name, base_url=self._base_url, api_key=self._api_key, context_tokens=self._context_tokens
+            )
+        return self._models[name]
+
+    def _loop(self, turn: Turn, name: str) -> Loop:
         memory: Memory = turn.session.state
         work = self._work_of(turn.session)
         return Loop(turn, self._models[name], memory, self._rules, self._limits, work, keeps=self._keeps)
+
+
+        work = self._work.setdefault(turn.session, SessionWork())
+        return Loop(turn, self._model(name), memory, self._rules, self._limits, work, keeps=self._keeps)
 
     def _work_of(self, session: Session) -> SessionWork:
         if session not in self._work:

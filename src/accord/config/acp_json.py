@@ -92,6 +92,8 @@ class ConfigFile:
     errors: tuple[ConfigError, ...] = ()
     broken: Mapping[str, ConfigError] = field(default_factory=dict)
     """Entries that cannot be used, by name."""
+    models: tuple[str, ...] = ()
+    """The models of the built-in agent, the first one its default; only the user's own file is asked for them."""
 
 
 def read_config(path: Path, scope: Scope) -> ConfigFile | None:
@@ -146,7 +148,7 @@ class _Reading:
         for shape, name, entry in self._entries():
             self._add(shape, name, entry)
         default_server, default_agent = table.text("defaultServer"), table.text("defaultAgent")
-        registry = table.text("registry")
+        registry, models = table.text("registry"), table.texts("models")
         table.skip("$schema", "default_mcp_settings")
         table.finish()
         self._settle()
@@ -156,6 +158,7 @@ class _Reading:
         return ConfigFile(
             self._place, scope, sha256, self._servers, default_server, default_agent, registry,
             tuple(f"{self._path}: {warning}" for warning in self._notes.warnings), tuple(self._errors), self._broken,
+            models,
         )  # fmt: skip
 
     def _entries(self) -> Iterator[tuple[Shape, str | None, Table]]:

@@ -45,7 +45,7 @@ class RequestPermission(Part):
     """May the agent do this? `tool` is applied to the tool call like any other report of it, before the user is asked.
 
     An edition that knows tool calls alone makes one of a `command` or of a bare question; there `title` None means the
-    tool call's own. `other` is a subject that no edition names yet.
+    tool call's own. `other` is a subject that no edition names yet. `originals` is that capability of the client.
     """
 
     session_id: str
@@ -56,6 +56,7 @@ class RequestPermission(Part):
     command: CommandSubject | None = None
     other: dict[str, Any] | None = None
     meta: Meta | None = None
+    originals: bool = True
 
 
 class PermissionGiven(Part):

@@ -3,6 +3,7 @@
 from typing import Any, Literal, TypeAlias
 
 from accord.session.content import Part
+from accord.session.meta_original import ORIGINAL
 
 __all__ = ["AgentCapabilities", "AuthMethod", "Capability", "ClientCapabilities", "Implementation"]
 
@@ -41,6 +42,11 @@ class ClientCapabilities(Part):
     toggles: bool = False
     terminal_login: bool = False
     meta: dict[str, Any] | None = None
+
+    @property
+    def originals(self) -> bool:
+        """Whether the client reads originals in `_meta`, as ours does: large ones are sent to no other client."""
+        return self.meta is not None and self.meta.get(ORIGINAL) is True
 
 
 class AuthMethod(Part):

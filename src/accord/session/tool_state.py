@@ -18,14 +18,28 @@ __all__ = ["ToolStates", "terminal_text"]
 SMALL = 4096
 SHARE = 8
 OVERHEAD = 64
+WINDOW = 4096
+"""So many bytes are shown of a command that runs."""
 
 
 def terminal_text(output: bytes, ended: TerminalExit | None) -> str:
-    """A terminal as text: what was printed, and how the command ended. A cut character waits for its rest."""
+    """A terminal as text: the end of what was printed, or, when the command has ended, all of it and how it ended.
+
+    A cut character waits for its rest.
+    """
     if ended is None:
-        return codecs.getincrementaldecoder("utf-8")("replace").decode(output)
+        return _tail(output)
     text = output.decode("utf-8", "replace")
     return f"{text}\n[{_ending(ended)}]" if text and not text.endswith("\n") else f"{text}[{_ending(ended)}]"
+
+
+def _tail(output: bytes) -> str:
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    if len(output) <= SMALL + WINDOW:
+        return decode(output)
+    # From the beginning of a line on, where there is one: no character is cut there either.
+    cut, newline, rest = decode(output[-WINDOW:]).partition("\n")
+    return f"[the last of {len(output)} bytes; all are shown when the command has ended]\n{rest if newline else cut}"
 
 
 def _ending(ended: TerminalExit) -> str:
@@ -133,7 +147,7 @@ class ToolStates:
         size = OVERHEAD + len(event.data)
         for call_id in screen.viewers:
             self._calls[call_id].total += size
-        return [call_id for call_id in screen.viewers if self._is_due(call_id, size)]
+        return [call_id for call_id in screen.viewers if self._is_due(call_id, size, at_most=WINDOW)]
 
     def held(self) -> list[str]:
         """The calls of which something is held back."""
@@ -156,10 +170,11 @@ class ToolStates:
             return [Shown(Text(text), meta=item.meta)] if text else []
         return [item]
 
-    def _is_due(self, call_id: str, unsent: int) -> bool:
+    def _is_due(self, call_id: str, unsent: int, at_most: int | None = None) -> bool:
         call = self._calls[call_id]
         call.unsent += unsent
-        if call.total <= SMALL or call.unsent * SHARE >= call.total:
+        share = call.total // SHARE if at_most is None else min(call.total // SHARE, at_most)
+        if call.total <= SMALL or call.unsent >= share:
             return True
         self._held[call_id] = None
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import CommandFailure, UsageFailure
-from accord.cli.target import Target, approve, split_agent, target_of
+from accord.cli.target import Target, approve, built_in_target, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal
 from accord.client import ConnectedAgent, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
@@ -49,10 +50,12 @@ if TYPE_CHECKING:
     from accord.cli.run.owner_socket import OwnerSocket, SharedSession
 
 USAGE = """accord chat AGENT [options]
+       accord chat --model PROVIDER:NAME [options]
        accord chat [options] -- COMMAND..."""
 EXAMPLES = """\
   accord chat demo
   accord chat demo -c
+  accord chat --model anthropic:claude-sonnet-5-5
   accord chat gemini -s refactoring --allow read
   accord chat -- gemini --acp
 """
@@ -72,11 +75,16 @@ def run(arguments: Sequence[str]) -> int:
     """Run the chat; returns the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    name, rest = split_agent(parsed.arguments, command, "chat")
-    if rest:
-        raise UsageFailure("accord chat takes no text", advice='For one prompt: accord run AGENT "text"')
     options = agent_options_of(parsed)
-    target = target_of(name, command)
+    # Without an agent, a model is one for the built-in agent.
+    own_model = options.model if command is None and not parsed.arguments else None
+    if own_model is None:
+        name, rest = split_agent(parsed.arguments, command, "chat")
+        if rest:
+            raise UsageFailure("accord chat takes no text", advice='For one prompt: accord run AGENT "text"')
+        target = target_of(name, command)
+    else:
+        target = built_in_target(own_model)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
     try:
@@ -106,7 +114,7 @@ def run(arguments: Sequence[str]) -> int:
         try:
             return run_chat(
                 chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse,
-                state=_state_folder(), go_on=_go_on(target),
+                state=_state_folder(), go_on=_go_on(target, own_model),
             )  # fmt: skip
         finally:
             chat.close()
@@ -120,8 +128,10 @@ def _state_folder() -> Path | None:
         return None
 
 
-def _go_on(target: Target) -> str:
+def _go_on(target: Target, own_model: str | None) -> str:
     """The command line that continues the session."""
+    if own_model is not None:
+        return f"accord chat --model {shlex.quote(own_model)} -c"
     return f"accord chat -c {target.key}" if target.is_command else f"accord chat {target.key} -c"
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from accord.agent import ToolFailed, Turn
 from accord.agent.mcp import McpError
 from accord.coder.file_changes import ChangeLog
+
+
+from accord.agent.request_errors import client_reason
 from accord.coder.model import ToolResult, ToolUse
 from accord.coder.permission import NotAllowed, PermissionGate
 from accord.coder.tools.call import BadArguments, Delegation, SessionWork, ToolInvocation, ToolOutcome, Work
@@ -85,7 +88,7 @@ async def _run(call: ToolInvocation, work: Work) -> ToolOutcome:
         text = str(error)
         raise ToolFailed(f"{text[:1].upper()}{text[1:]}") from error
     except RequestError as error:
-        raise ToolFailed(f"The client refused: {error.message}") from error
+        raise ToolFailed(f"The client refused: {client_reason(error)}") from error
 
 
 def _prepared(use: ToolUse, toolbox: Toolbox) -> ToolInvocation:

@@ -17,6 +17,7 @@ from accord.session.unset import mapped, or_none, or_unset
 
 __all__ = [
     "ITEMS",
+    "PATCHES",
     "decode_given",
     "decode_permission",
     "decode_tool",
@@ -38,8 +39,14 @@ FORMAT = "git_patch"
 
 
 class _Items(ToolItemCodec):
+    """The items of v2. Both whole texts stand beside a patch only for a client that reads `originals`."""
+
+    def __init__(self, *, originals: bool) -> None:
+        super().__init__(v2, BLOCKS)
+        self._originals = originals
+
     def encode_diff(self, diff: Diff) -> v2.Diff:
-        return _encode_diff(diff)
+        return _encode_diff(diff, originals=self._originals)
 
     def decode_diff(self, item: v2.Diff) -> ToolContent:
         return _decode_diff(item)
@@ -48,10 +55,12 @@ class _Items(ToolItemCodec):
         return [shown]
 
 
-ITEMS = _Items(v2, BLOCKS)
+ITEMS = _Items(originals=True)
+PATCHES = _Items(originals=False)
+"""The items for clients that are not ours: of a diff they get the patch alone."""
 
 
-def encode_tool(event: ToolChanged, *, known: bool) -> dict[str, Any]:
+def encode_tool(event: ToolChanged, *, known: bool, items: ToolItemCodec = ITEMS) -> dict[str, Any]:
     """The fields of a report, after the id. A known call that starts anew has everything else cleared."""
     if event.created and known:
         event = with_explicit_nulls(event)
@@ -60,7 +69,7 @@ def encode_tool(event: ToolChanged, *, known: bool) -> dict[str, Any]:
         "title": event.title,
         "kind": event.kind,
         "status": event.status,
-        "content": mapped(ITEMS.encode_all, event.content),
+        "content": mapped(items.encode_all, event.content),
         "locations": mapped(ITEMS.encode_locations, event.locations),
         "raw_input": event.raw_input,
         "raw_output": event.raw_output,
@@ -101,26 +110,29 @@ def _is_there(marker: object) -> bool:
 # --- diffs
 
 
-def _encode_diff(diff: Diff) -> v2.Diff:
-    """A diff with a patch: the agent's own, or one made from the texts, which are kept beside it in `_meta`."""
-    changes = [_encode_change(change) for change in diff.changes]
+def _encode_diff(diff: Diff, *, originals: bool) -> v2.Diff:
+    """A diff with a patch: the agent's own, or one made from the texts, which may be kept beside it in `_meta`."""
+    made = write_patch(diff.changes) if diff.patch is None else None
+    # Where there is no patch at all, the texts are all there is to see.
+    texts = originals or (diff.patch is None and made is None)
+    changes = [_encode_change(change, texts=texts) for change in diff.changes]
     if diff.patch is not None:
         return v2.Diff(changes, v2.DiffPatch(diff.patch_format, diff.patch), diff.meta or UNSET)
-    made = write_patch(diff.changes)
     if made is None:
         return v2.Diff(changes, UNSET, diff.meta or UNSET)
-    return v2.Diff(changes, v2.DiffPatch(FORMAT, made), or_unset(keep(diff.meta, DiffOriginal(made=True))))
+    original = DiffOriginal(made=True) if originals else None
+    return v2.Diff(changes, v2.DiffPatch(FORMAT, made), or_unset(keep(diff.meta, original)))
 
 
-def _encode_change(change: FileChange) -> v2.DiffChange:
+def _encode_change(change: FileChange, *, texts: bool) -> v2.DiffChange:
     operation = operation_of(change)
     if change.payload is not None:
         return Unknown(operation, change.payload)
-    texts = TextsOriginal(change.old, change.new)
+    original = TextsOriginal(change.old, change.new) if texts else TextsOriginal()
     optional: dict[str, Any] = {
         "file_type": or_unset(change.file_type),
         "mime_type": or_unset(change.mime_type),
-        "meta": or_unset(keep(change.meta, texts if texts != TextsOriginal() else None)),
+        "meta": or_unset(keep(change.meta, original if original != TextsOriginal() else None)),
     }
     if operation in PAIRED and change.old_path is not None:
         return PAIRED[operation](change.old_path, change.path, **optional)
@@ -190,7 +202,8 @@ def _encode_title(request: RequestPermission) -> str:
 def _encode_subject(request: RequestPermission) -> Omittable[v2.RequestPermissionSubject]:
     if request.tool is not None:
         # This module does not know whether the client has the call. If not, a cleared field has its default anyway.
-        return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(request.tool.id, **encode_tool(request.tool, known=True)))
+        fields = encode_tool(request.tool, known=True, items=ITEMS if request.originals else PATCHES)
+        return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(request.tool.id, **fields))
     if request.command is not None:
         command = request.command
         return v2.CommandPermissionSubject(

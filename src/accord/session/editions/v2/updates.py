@@ -17,7 +17,7 @@ from accord.session.editions.shared.bindings import TokenUsageCodec
 from accord.session.editions.shared.decoder import EditionDecoder
 from accord.session.editions.shared.encoder import EditionEncoder, chunk_types, message_types
 from accord.session.editions.v2.content import BLOCKS, OPTIONS
-from accord.session.editions.v2.tools import ITEMS, decode_tool, encode_tool
+from accord.session.editions.v2.tools import ITEMS, PATCHES, decode_tool, encode_tool
 from accord.session.event import (
     Background,
     Event,
@@ -234,6 +234,7 @@ class V2Encoder(EditionEncoder):
 
     def __init__(self, capabilities: ClientCapabilities) -> None:
         super().__init__(capabilities)
+        self._written = ITEMS if capabilities.originals else PATCHES
         self._calls: set[str] = set()
 
     # --- messages
@@ -253,13 +254,13 @@ class V2Encoder(EditionEncoder):
     # --- tool calls and terminals
 
     def _tool(self, event: ToolChanged) -> Updates:
-        fields = encode_tool(event, known=event.id in self._calls)
+        fields = encode_tool(event, known=event.id in self._calls, items=self._written)
         self._note_call(event)
         return [v2.ToolCallUpdated(event.id, **fields)]
 
     def _tool_content(self, event: ToolContentAdded) -> Updates:
         self._note_call(event)
-        return [v2.ToolCallContentChunk(event.id, ITEMS.encode(event.content), event.meta or UNSET)]
+        return [v2.ToolCallContentChunk(event.id, self._written.encode(event.content), event.meta or UNSET)]
 
     def _note_call(self, event: ToolChanged | ToolContentAdded) -> None:
         self._ids.call(event, is_new=event.id not in self._calls)
