@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from accord.agent import Agent, Session, Turn
-from accord.coder.model import AUTO_APPROVE_READS, OFFLINE, PROJECT_FOLDERS
-
-
 from accord.coder.daemon_thread import in_thread
-from accord.coder.model import AUTO_APPROVE_READS, DEFAULT_EFFORT, EFFORT, EFFORTS, OFFLINE
+from accord.coder.model import AUTO_APPROVE_READS, DEFAULT_EFFORT, EFFORT, EFFORTS, OFFLINE, PROJECT_FOLDERS
 from accord.errors import LocalProtocolError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule
@@ -140,8 +137,6 @@ def _register_sessions(agent: Agent, later: _Later) -> None:
         session.state = await _remembered(session)
         if _has_project_folder(session.cwd):
             await later.coder.open(session)
-
-
         session.spawn(later.prepare(str(session.option("model"))))
 
     @agent.on_option

@@ -60,7 +60,6 @@ class Coder:
         """Offer the commands that the session's project has."""
         await read_project(session, self._work_of(session))
 
-
     async def prepare(self, model: str) -> None:
         """Load what a model needs."""
         chosen = self._model(model)
@@ -143,10 +142,6 @@ class Coder:
     def _loop(self, turn: Turn, name: str) -> Loop:
         memory: Memory = turn.session.state
         work = self._work_of(turn.session)
-        return Loop(turn, self._models[name], memory, self._rules, self._limits, work, keeps=self._keeps)
-
-
-        work = self._work.setdefault(turn.session, SessionWork())
         return Loop(turn, self._model(name), memory, self._rules, self._limits, work, keeps=self._keeps)
 
     def _work_of(self, session: Session) -> SessionWork:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from accord.agent import ToolFailed, Turn
 from accord.agent.mcp import McpError
-from accord.coder.file_changes import ChangeLog
-
-
 from accord.agent.request_errors import client_reason
+from accord.coder.file_changes import ChangeLog
 from accord.coder.model import ToolResult, ToolUse
 from accord.coder.permission import NotAllowed, PermissionGate
 from accord.coder.tools.call import BadArguments, Delegation, SessionWork, ToolInvocation, ToolOutcome, Work
