@@ -35,7 +35,7 @@ def modules() -> Iterator[ModuleType]:
         try:
             yield importlib.import_module(found.name)
         except ModuleNotFoundError as missing:
-            # The frameworks of adapters are their users' own. An adapter defines no exception: its errors are `failures`'.
+            # The frameworks of adapters are their users' own.
             if not found.name.startswith("accord.adapters.") or str(missing.name).startswith("accord"):
                 raise
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from accord.json_values import JsonValue
 
-__all__ = ["PatchFailed", "patched"]
+__all__ = ["patched"]
 
 
 class PatchFailed(ValueError):

@@ -8,7 +8,7 @@ from typing import Any
 
 from accord.serve.principal import Authenticate, Credentials, Principal
 
-__all__ = ["AccessCheck", "HttpRefusal", "headers_of"]
+__all__ = ["AccessCheck", "headers_of"]
 
 
 class HttpRefusal(Exception):
