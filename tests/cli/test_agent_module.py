@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,9 @@ async def test_an_agent_of_ours_is_imported_first(project: Path) -> None:
     (project / "own.py").write_text(OWN)
     async with connect("own:agent") as agent:
         session = await agent.new_session(".")
+        async with asyncio.timeout(limit(10)):
+            while not session.commands:
+                await asyncio.sleep(0.01)
         assert [command.name for command in session.commands] == ["wave"]
         assert (await session.prompt("/wave")).text == "wave"
 

@@ -171,4 +171,4 @@ def test_the_doctor_starts_the_editions_side_by_side(accord: Accord) -> None:
 def test_the_doctor_flags_what_is_no_message(accord: Accord) -> None:
     result = accord("agents", "doctor", "--timeout", "5", *scripted("banner"))
     assert result.status == 0
-    assert "prints what is no message: Welcome to the agent!" in result.stdout
+    assert "prints lines that are no messages: Welcome to the agent!" in result.stdout

@@ -36,10 +36,10 @@ class Row(NamedTuple):
 # Where nothing of an answer came it is asked for again, three times.
 ROWS = {
     "401": Row(
-        Status("401 Unauthorized", "bad key"), 6, "The provider of openai:fake does not accept the key", "check it"
+        Status("401 Unauthorized", "bad key"), 1, "The provider of openai:fake does not accept the key", "check it"
     ),
     "403": Row(
-        Status("403 Forbidden", "not for you"), 6, "The provider of openai:fake does not accept the key", "check it"
+        Status("403 Forbidden", "not for you"), 1, "The provider of openai:fake does not accept the key", "check it"
     ),
     "404": Row(Status("404 Not Found", "what?"), 1, "The provider has no model openai:fake", "check its name"),
     "500": Row(
@@ -142,8 +142,9 @@ async def test_a_key_that_is_missing_is_named(accord: Accord, monkeypatch: pytes
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     words = ["--", sys.executable, "-m", "accord", "agent", "--model", "openai:gpt-5", "--store", "none"]
     result = await asyncio.to_thread(accord, "run", "hello", *words)
-    assert result.status == 6
-    one_line(result, "login: ", "OPENAI_API_KEY", "--env K=V")
+    # Not a login: the agent has none to offer.
+    assert result.status == 1
+    one_line(result, "prompt: ", "OPENAI_API_KEY")
 
 
 async def test_an_endpoint_that_is_well_again_is_waited_for(accord: Accord) -> None:

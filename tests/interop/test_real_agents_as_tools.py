@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ import pytest
 
 import accord
 from tests.interop.llm.script import Say, Script
+
+if os.environ.get("ACCORD_REAL_AGENTS") is None:
+    pytest.skip("the agents from npm are large and slow: run scripts/test --interop", allow_module_level=True)
+
 from tests.interop.test_real_agents import DEADLINES, GOODBYE, PROMPT, Talk, staged, talk
 
 __all__ = ["talk"]

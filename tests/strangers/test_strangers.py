@@ -123,7 +123,7 @@ def test_what_went_wrong_on_the_other_side_fails_the_test_at_its_end(project: Pa
 
     assert status == 1, output
     assert "1 passed, 1 error" in output
-    assert "no answer was prepared" in output or "a mistake in the script" in output
+    assert "without a prepared answer" in output or "a mistake in the script" in output
 
 
 def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> None:

@@ -147,8 +147,14 @@ async def http_server(handle: Serve) -> AsyncIterator[str]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+LARGE_BYTES = 256 * 1024
+
+
 class HttpEnd:
-    """The server's end of a pair: one connection stream, and POSTs that are answered when they were received."""
+    """The server's end of a pair: one connection stream, and POSTs of which it holds few, and no large one.
+
+    A large one is answered when it was received: until then it counts as not taken.
+    """
 
     def __init__(self) -> None:
         self._received: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -162,6 +168,8 @@ class HttpEnd:
         elif request.method == "POST":
             await self._space.acquire()
             self._received.put_nowait(request.body)
+            if len(request.body) > LARGE_BYTES:
+                await self._received.join()
             await request.answer(202)
         elif request.method == "GET":
             await self._stream(request)
@@ -192,6 +200,7 @@ class HttpEnd:
             self._received.put_nowait(None)
             return []
         self._space.release()
+        self._received.task_done()
         return [text]
 
     @property

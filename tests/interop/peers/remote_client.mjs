@@ -63,11 +63,14 @@ await app().connectWith(stream(), async (ctx) => {
   report.hello = await prompt(ctx, sessionId, "hello");
   report.ask = await prompt(ctx, sessionId, "ask");
   report.read = await prompt(ctx, sessionId, "read note.txt");
+  // Awaited: the answer to the prompt may overtake that to the POST, and leaving would then abort it.
+  let cancelling;
   onChunk = () => {
     onChunk = () => {};
-    void ctx.notify(methods.agent.session.cancel, { sessionId });
+    cancelling = ctx.notify(methods.agent.session.cancel, { sessionId });
   };
   report.cancelled = await prompt(ctx, sessionId, "wait");
+  await cancelling;
 });
 report.first = seen.splice(0).join("");
 await app().connectWith(stream(), async (ctx) => {
