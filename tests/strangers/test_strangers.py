@@ -180,6 +180,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_the_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_found(programs: Path) -> None:
     names = sorted(path.name for path in programs.glob("*.py"))
