@@ -31,9 +31,9 @@ def current_turn(*, blocking: bool | None = None) -> Turn | BlockingTurn:
         LocalProtocolError: No turn runs here, or `blocking` is not what this thread needs.
     """
     running = running_turn.get()
-    if running is None:
+    turn, scope = (None, None) if running is None else (running[0](), running[1]())
+    if turn is None or scope is None:
         raise LocalProtocolError("no turn runs here: current_turn() works inside a prompt handler and what it calls")
-    turn, scope = running
     if blocking is not None and blocking is scope.is_on_loop:
         where = "the event loop" if scope.is_on_loop else "a thread"
         raise LocalProtocolError(f"this is {where}: call current_turn(blocking={not scope.is_on_loop})")

@@ -9,10 +9,11 @@ import asyncio
 import contextlib
 import logging
 import re
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from accord.agent.client import ClientCaller
 from accord.agent.history import stopped_plans
@@ -62,8 +63,12 @@ log = logging.getLogger("accord.agent")
 
 _COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
 
-running_turn: ContextVar[tuple[Turn, HandlerScope] | None] = ContextVar("accord-running-turn", default=None)
-"""The turn of the handler that runs here, and the way to the loop for threads that the handler did not get from us."""
+RunningTurn: TypeAlias = tuple[weakref.ref[Turn], weakref.ref[HandlerScope]]
+running_turn: ContextVar[RunningTurn | None] = ContextVar("accord-running-turn", default=None)
+"""The turn of the handler that runs here, and the way to the loop for threads that the handler did not get from us.
+
+Weak: whatever keeps a copy of the context, such as a thread of a pool, does not keep the session.
+"""
 
 
 class OpenPrompt:
@@ -262,7 +267,7 @@ class TurnRunner:
 
     async def _run(self, turn: Turn, foreign_threads: HandlerScope) -> None:
         end: Input
-        running_turn.set((turn, foreign_threads))
+        running_turn.set((weakref.ref(turn), weakref.ref(foreign_threads)))
         try:
             await turn._report_failures()
             if turn.command is None:
