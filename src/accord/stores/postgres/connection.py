@@ -134,10 +134,14 @@ class PostgresConnection:
 
     def wait_readable(self, wake: int, seconds: float) -> bool:
         """Sleep until the server has sent something, or closed; False after the time or a byte at `wake`."""
-        ready, _, _ = select.select([self._connected.fileno(), wake], [], [], max(seconds, 0.0))
+        try:
+            own = self._connected.fileno()
+            ready, _, _ = select.select([own, wake], [], [], max(seconds, 0.0))
+        except (psycopg.Error, OSError, ValueError):
+            return True
         if wake in ready:
             os.read(wake, 4096)
-        return self._connected.fileno() in ready
+        return own in ready
 
     def close(self) -> None:
         with contextlib.suppress(psycopg.Error, OSError):

@@ -29,6 +29,7 @@ _STEPS: dict[int, tuple[str, ...]] = {
             address text not null,
             version text not null,
             lock bigint not null,
+            lease_seconds double precision not null,
             started_at timestamptz not null default clock_timestamp(),
             until timestamptz not null,
             draining boolean not null default false
