@@ -11,7 +11,7 @@ import math
 import os
 import select
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -105,12 +105,12 @@ class PostgresConnection:
         """Every statement from now on raises when it is not done by then."""
         self._connected.deadline = deadline
 
-    def rows(self, sql: str, values: Sequence[object] | dict[str, object] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
         """Run one statement and return its rows; outside of a transaction it is one by itself."""
         cursor = self._connected.execute(sql.encode(), values)
         return cursor.fetchall() if cursor.description is not None else []
 
-    def row(self, sql: str, values: Sequence[object] | dict[str, object] = ()) -> Row | None:
+    def row(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Row | None:
         """The first row of a statement, or None."""
         return next(iter(self.rows(sql, values)), None)
 

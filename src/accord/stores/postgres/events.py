@@ -55,6 +55,7 @@ class EventTable:
 
     def __init__(self, schema: str, sessions: SessionTable) -> None:
         self._schema = schema
+        self._channel = schema.strip('"')
         self._sessions = sessions
         self._append = f"""
             with given as (
@@ -103,7 +104,9 @@ class EventTable:
             some = appends[start : start + _SESSIONS_AT_ONCE]
             append_id = uuid.uuid4()
             try:
-                left, repeated = writing.run(lambda connection, again: self._try(connection, some, append_id, again=again))  # noqa: B023
+                left, repeated = writing.run(
+                    lambda connection, again: self._try(connection, some, append_id, again=again)
+                )  # noqa: B023
             except StoreError as error:
                 errors.update((each.session_id, error) for each in some)
                 continue
@@ -111,7 +114,11 @@ class EventTable:
                 try:
                     writing.run(
                         lambda connection, again: self._append_one(  # noqa: B023
-                            connection, each, append_id, is_dead, repeated=repeated or again  # noqa: B023
+                            connection,
+                            each,
+                            append_id,
+                            is_dead,
+                            repeated=repeated or again,  # noqa: B023
                         )
                     )
                 except StoreError as error:
@@ -166,7 +173,7 @@ class EventTable:
             "counts": counts,
             "texts": lines,
             "append_id": append_id,
-            "channel": self._schema,
+            "channel": self._channel,
         }
 
     def _append_one(
@@ -185,7 +192,9 @@ class EventTable:
             with connection.transaction():
                 if repeated:
                     # Behind the lock of the lost connection: what that wrote is committed by now, or never will be.
-                    connection.rows(f"select from {self._schema}.sessions where id = %s for update", [escaped(session_id)])
+                    connection.rows(
+                        f"select from {self._schema}.sessions where id = %s for update", [escaped(session_id)]
+                    )
                     head = self._found(connection, session_id, append_id)
                 if head is None:
                     row = self._sessions.nodes.lock_session(connection, session_id, "head, epoch", fence)
@@ -221,7 +230,7 @@ class EventTable:
             connection.rows(f"insert into {self._schema}.events values (%s, %s, %s, %s, %s, %s)", values)
         sql = f"update {self._schema}.sessions set head = %s, prompted = prompted or %s where number = %s"
         connection.rows(sql, [head, any(map(is_prompt, texts)), number])
-        connection.rows("select pg_notify(%s, %s)", [self._schema, f"{number} {head}"])
+        connection.rows("select pg_notify(%s, %s)", [self._channel, f"{number} {head}"])
         return int(head)
 
     # --- reading

@@ -99,9 +99,7 @@ class NodeLease:
                 self._connection.close()
                 started = time.monotonic()
                 self._run(
-                    lambda connection: self._nodes.join(
-                        connection, record, self._number, self._seconds, self._previous
-                    )
+                    lambda connection: self._nodes.join(connection, record, self._number, self._seconds, self._previous)
                 )
             with self._state:
                 self.incarnation = self._previous = incarnation

@@ -187,7 +187,7 @@ class Listener:
         if not numbers:
             return
         sql = f"select number, head from {self._schema}.sessions where number = any(%s)"
-        heads = dict(self._connection.run(lambda connection, _: connection.rows(sql, [numbers])))
+        heads: dict[int, int] = dict(self._connection.run(lambda connection, _: connection.rows(sql, [numbers])))
         for number in numbers:
             self._tell(number, heads.get(number, 0), is_gone=number not in heads)
 

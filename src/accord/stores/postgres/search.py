@@ -45,7 +45,9 @@ def index_some(connection: PostgresConnection, sessions: SessionTable, principal
 def _index(connection: PostgresConnection, schema: str, number: int, indexed: int) -> None:
     """Make the last row of a session again with what follows it, or begin a new one behind a full row."""
     with connection.transaction():
-        sql = f"select last, length(vector) from {schema}.words where session = %s order by last desc limit 2 for update"
+        sql = (
+            f"select last, length(vector) from {schema}.words where session = %s order by last desc limit 2 for update"
+        )
         rows = connection.rows(sql, [number])
         begin = indexed
         if rows and rows[0][1] * 8 < _ROW_BYTES:
@@ -55,9 +57,7 @@ def _index(connection: PostgresConnection, schema: str, number: int, indexed: in
         if reached <= indexed:
             return
         connection.rows(f"delete from {schema}.words where session = %s and last > %s", [number, begin])
-        sql = (
-            f"insert into {schema}.words values (%s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
-        )
+        sql = f"insert into {schema}.words values (%s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
         connection.rows(sql, [number, reached, escaped(text)])
 
 

@@ -213,9 +213,7 @@ class SessionTable:
             conditions.append('(s.updated_at, s.id) < (%s, %s collate "C")')
             values += [updated_at, escaped(session_id)]
         where = f"where {' and '.join(conditions)}" if conditions else ""
-        sql = (
-            f"select {_COLUMNS} from {self.schema}.sessions s {where} order by s.updated_at desc, s.id desc limit %s"
-        )
+        sql = f"select {_COLUMNS} from {self.schema}.sessions s {where} order by s.updated_at desc, s.id desc limit %s"
         rows = connection.rows(sql, [*values, limit + 1])
         records = [_record(row) for row in rows[:limit]]
         has_more = len(rows) > limit

@@ -100,7 +100,7 @@ class PostgresStore(RoundWriter):
         self._lease_key = (direct or conninfo, self._schema, node)
 
     def __repr__(self) -> str:
-        return f"PostgresStore(node={self.node!r}, schema={self._schema!r})"
+        return f"PostgresStore(node={self.node!r})"
 
     @property
     def incarnation(self) -> str:
@@ -153,9 +153,7 @@ class PostgresStore(RoundWriter):
         await self._write(
             lambda: self._change(
                 session_id,
-                lambda connection, fence: self._sessions.patch(
-                    connection, session_id, fence, title, updated_at, state
-                ),
+                lambda connection, fence: self._sessions.patch(connection, session_id, fence, title, updated_at, state),
             )
         )
 
@@ -405,8 +403,8 @@ class PostgresStore(RoundWriter):
                 appends[session_id].queued.append(queued)
         if appends:
             errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
-        for session_id, error in errors.items():
-            if error.reason == "not_owned" and self._lease is not None:
+        for session_id, refusal in errors.items():
+            if refusal.reason == "not_owned" and self._lease is not None:
                 self._lease.lose_one(session_id)
         return errors
 
@@ -474,9 +472,7 @@ class PostgresStore(RoundWriter):
     def _make(self, record: SessionRecord, source: str | None, *, owned: bool) -> None:
         made_by = uuid.uuid4()
         if not owned:
-            self._writing().run(
-                lambda connection, _: self._sessions.create(connection, record, made_by, None, source)
-            )
+            self._writing().run(lambda connection, _: self._sessions.create(connection, record, made_by, None, source))
             return
 
         def make(lease: NodeLease, incarnation: str) -> None:
