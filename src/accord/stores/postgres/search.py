@@ -57,7 +57,8 @@ def _index(connection: PostgresConnection, schema: str, number: int, indexed: in
         if reached <= indexed:
             return
         connection.rows(f"delete from {schema}.words where session = %s and last > %s", [number, begin])
-        sql = f"insert into {schema}.words values (%s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
+        row = "(%s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
+        sql = f"insert into {schema}.words values {row}"
         connection.rows(sql, [number, reached, escaped(text)])
 
 
