@@ -1,9 +1,9 @@
 """A process that runs the store calls of its stdin, one per line, and prints their results.
 
 After `holder.py PATH [NODE]` come lines such as `acquire a`, `append a hello`, `release a`, `delete a`,
-`patch a title`, `read a`, `fork a b`, `second acquire a` (by another store of the process), `child` (forks a process that stays),
-`program` (starts a program that stays) and `close`. Each line is answered by one: what the call returned, or the reason
-of its error.
+`patch a title`, `read a`, `fork a b`, `second acquire a` (by another store of the process), `child` (forks a process
+that stays), `program` (starts a program that stays) and `close`. Each line is answered by one: what the call returned,
+or the reason of its error.
 """
 
 from __future__ import annotations
