@@ -30,7 +30,7 @@ class Proxy:
         self._open.set()
         self.lose_answer_to: bytes | None = None
         self.lose_request: bytes | None = None
-        self.refuses = False
+        self.refuses: object = False
         self.losses = 0
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
