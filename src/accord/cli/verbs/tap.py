@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from accord.cli.options import Parser, count_of, split_command
 from accord.cli.status import UsageFailure, remark
 from accord.display import exact, filled
+from accord.errors import ConnectFailed
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +61,12 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure("the agent's command is missing", advice="It comes behind --: accord tap -- my-agent --acp")
     from accord.trace.tap import run_tap  # noqa: PLC0415 - not for the help
 
-    return run_tap(command, lambda: _open(options, command), _report)
+    try:
+        return run_tap(command, lambda: _open(options, command), _report)
+    except ConnectFailed as error:
+        from accord.cli.fault import failure_of  # noqa: PLC0415 - only when something is wrong
+
+        raise failure_of(error, "start") from error
 
 
 def _report(sentence: str) -> None:
