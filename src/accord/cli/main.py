@@ -19,6 +19,7 @@ VERBS = {
     "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
     "serve": "an agent over WebSocket and HTTP, for clients with a token",
     "check": "judge whether an agent or a client keeps the protocol",
+    "trace": "show, filter, judge and convert a recording of the wire",
 }
 LATER = ("tap", "replay", "inspect", "bridge", "proxy")
 
