@@ -42,8 +42,7 @@ class TraceFileError(AccordError):
 
 
 class _Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename=_NAMES, tag_field="type"):
-    t: float
-    """Seconds since 1970, when the bytes crossed: the epoch at the start plus a monotonic clock since."""
+    """What all records have in common. `t` is in seconds since 1970: the epoch at the start plus a monotonic clock."""
 
 
 class HeaderRecord(_Record, tag="header"):
@@ -51,6 +50,7 @@ class HeaderRecord(_Record, tag="header"):
 
     format: str
     version: int
+    t: float
     tool: str
     command: tuple[str, ...]
     cwd: str
@@ -66,6 +66,7 @@ class HeaderRecord(_Record, tag="header"):
 class TextRecord(_Record, tag="text"):
     """One text, as it crossed, without its line end or headers."""
 
+    t: float
     connection: int
     source: str
     target: str
@@ -83,6 +84,7 @@ class TextRecord(_Record, tag="text"):
 class StderrRecord(_Record, tag="stderr"):
     """One line of a program's stderr."""
 
+    t: float
     connection: int
     source: str
     raw: str
@@ -95,6 +97,7 @@ class StderrRecord(_Record, tag="stderr"):
 class NoteRecord(_Record, tag="note"):
     """A remark of the tool that wrote the file; it did not cross the wire."""
 
+    t: float
     connection: int
     remark: str
     redacted: bool = False
@@ -103,6 +106,7 @@ class NoteRecord(_Record, tag="note"):
 class StartRecord(_Record, tag="start"):
     """A program was started."""
 
+    t: float
     connection: int
     source: str
     pid: int
@@ -113,6 +117,7 @@ class StartRecord(_Record, tag="start"):
 class EndRecord(_Record, tag="end"):
     """A program ended, by itself (`exit`) or by a signal; `lost` counts the texts that are not in the file."""
 
+    t: float
     connection: int
     source: str
     texts: int

@@ -28,7 +28,14 @@ _FIRST_LINE_BYTES = 1024 * 1024
 class TraceRecord(
     msgspec.Struct,
     kw_only=True,
-    rename={"connection": "conn", "source": "from", "target": "to", "content": "raw", "encoding": "enc", "remark": "text"},
+    rename={
+        "connection": "conn",
+        "source": "from",
+        "target": "to",
+        "content": "raw",
+        "encoding": "enc",
+        "remark": "text",
+    },
 ):
     """One record of a trace. Fields that a type does not have are empty."""
 
@@ -187,9 +194,9 @@ def wire_record(line: bytes) -> TraceRecord:
 
 
 def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their offsets, without their ends; blank ones and a last one without its end are left out.
+    """The lines of a file with their offsets, without their ends; blank ones are left out.
 
-    Unless `whole`, that last one is given too.
+    So is a last one without its end, unless `whole` is false.
     """
     with path.open("rb") as file:
         chunks = _unpacked(file, offset)

@@ -65,10 +65,11 @@ _HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"h
 # A string may be cut at the end of the text.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*")
-_OPENING, _CLOSING = b"{[", b"}]"
-_MAX_DEPTH = 512
+_MARKS = frozenset({b"{", b"}", b"[", b"]", b":", b","})
 
-_SECRET_ARGUMENT = re.compile(r"--?[a-z0-9-]*(?:key|token|secret|password|passwd|authorization|cookie)\Z", re.IGNORECASE)
+_SECRET_ARGUMENT = re.compile(
+    r"--?[a-z0-9-]*(?:key|token|secret|password|passwd|authorization|cookie)\Z", re.IGNORECASE
+)
 
 
 class Redactor:
@@ -141,9 +142,7 @@ class Redactor:
         return b"".join(pieces)
 
 
-def _spans_at(
-    text: bytes, low: bytes, patterns: Sequence[tuple[bytes, re.Pattern[bytes]]]
-) -> list[tuple[int, int]]:
+def _spans_at(text: bytes, low: bytes, patterns: Sequence[tuple[bytes, re.Pattern[bytes]]]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for marker, pattern in patterns:
         at = low.find(marker)
@@ -171,58 +170,64 @@ class _Container:
 
 
 def _secret_spans(text: bytes) -> list[tuple[int, int]]:
-    """The places of the values that are secret by their key, in order; also in a text that is cut or broken."""
-    spans: list[tuple[int, int]] = []
-    stack: list[_Container] = []
+    """The places of the values that are secret by their key; also in a text that is cut or broken."""
+    scan = _Scan()
     for found in _TOKEN.finditer(text):
         token = found[0]
-        first = token[:1]
-        if first in _OPENING:
-            if len(stack) >= _MAX_DEPTH:
-                break
-            stack.append(_Container(is_object=first == b"{", hides=_hides(stack)))
-        elif first in _CLOSING:
+        if token in _MARKS:
+            scan.mark(token)
+        elif scan.stack:
+            scan.value(token, found.span())
+    while scan.stack:
+        scan.close()
+    return scan.spans
+
+
+class _Scan:
+    """The state of one pass over the tokens of a text."""
+
+    def __init__(self) -> None:
+        self.stack: list[_Container] = []
+        self.spans: list[tuple[int, int]] = []
+
+    def mark(self, token: bytes) -> None:
+        """Take a bracket, a colon or a comma."""
+        stack = self.stack
+        if token in {b"{", b"["}:
+            stack.append(_Container(is_object=token == b"{", hides=self._hides()))
+        elif token in {b"}", b"]"}:
             if stack:
-                _close(stack.pop(), spans)
-        elif not stack or first == b":":
-            continue
-        elif first == b",":
+                self.close()
+        elif token == b"," and stack:
             stack[-1].awaits_key = stack[-1].is_object
-        elif stack[-1].awaits_key:
-            stack[-1].awaits_key = False
-            stack[-1].key = _plain(token[1:-1])
-        else:
-            _judge(stack, token, found.span(), spans)
-    while stack:
-        _close(stack.pop(), spans)
-    return spans
 
+    def value(self, token: bytes, span: tuple[int, int]) -> None:
+        """Take a key, a string, a number or a word."""
+        above = self.stack[-1]
+        if above.awaits_key:
+            above.awaits_key = False
+            above.key = _plain(token[1:-1])
+        elif above.is_object and above.key == b"name":
+            # The name of a variable or of a header stays.
+            above.is_named_secret = _SECRET_KEY.match(_plain(token[1:-1])) is not None
+        elif token[:1] == b'"' or _NUMBER.fullmatch(token):
+            if above.hides or (above.is_object and _SECRET_KEY.match(above.key)):
+                self.spans.append(span)
+            elif above.key == b"value":
+                above.value = span
 
-def _hides(stack: list[_Container]) -> bool:
-    """Whether everything in a container that opens here is secret."""
-    if not stack:
-        return False
-    above = stack[-1]
-    return above.hides or (above.is_object and (above.key in _HOLDERS or _SECRET_KEY.match(above.key) is not None))
+    def close(self) -> None:
+        """Take the end of the innermost container."""
+        closed = self.stack.pop()
+        if closed.is_named_secret and closed.value is not None:
+            self.spans.append(closed.value)
 
-
-def _judge(stack: list[_Container], token: bytes, span: tuple[int, int], spans: list[tuple[int, int]]) -> None:
-    above = stack[-1]
-    if not (token.startswith(b'"') or _NUMBER.match(token)):
-        return
-    if above.is_object and above.key == b"name":
-        above.is_named_secret = _SECRET_KEY.match(_plain(token[1:-1])) is not None
-        # The name of a variable or of a header stays.
-        return
-    if above.hides or (above.is_object and _SECRET_KEY.match(above.key)):
-        spans.append(span)
-    elif above.key == b"value":
-        above.value = span
-
-
-def _close(container: _Container, spans: list[tuple[int, int]]) -> None:
-    if container.is_named_secret and container.value is not None:
-        spans.append(container.value)
+    def _hides(self) -> bool:
+        """Whether everything in a container that opens here is secret."""
+        if not self.stack:
+            return False
+        above = self.stack[-1]
+        return above.hides or (above.is_object and (above.key in _HOLDERS or _SECRET_KEY.match(above.key) is not None))
 
 
 def _plain(key: bytes) -> bytes:

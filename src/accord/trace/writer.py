@@ -106,7 +106,11 @@ class TraceWriter:
 
     def now(self) -> float:
         """The time for a record: it never runs backwards."""
-        return self._epoch + (time.monotonic() - self._start)
+        return self.time_of(time.monotonic())
+
+    def time_of(self, moment: float) -> float:
+        """The time for a record of a moment of `time.monotonic`."""
+        return self._epoch + (moment - self._start)
 
     def text(
         self,
