@@ -67,7 +67,7 @@ class TraceSource:
         try:
             with self.path.open("rb") as file:
                 is_packed = file.read(len(_GZIP)) == _GZIP
-            return cast(IO[bytes], gzip.open(self.path)) if is_packed else self.path.open("rb")
+            return cast("IO[bytes]", gzip.open(self.path)) if is_packed else self.path.open("rb")
         except OSError as error:
             raise TraceFileError(f"cannot read {self.path}: {error.strerror or 'it is no file'}") from error
 
