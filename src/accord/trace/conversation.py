@@ -15,6 +15,7 @@ from accord.protocol.codec import Codec
 from accord.protocol.edition import EDITIONS, V1, Edition
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
+from accord.session.agent_requests import RequestPermission
 from accord.session.client_requests import OptionsSet, Prompt, PromptAnswered, SessionOpened
 from accord.session.client_turn import (
     Accepted,
@@ -207,10 +208,14 @@ class SessionConversation:
         return found
 
     def _request(self, row: int, dialect: Dialect, message: Request) -> list[Event | TurnEnd]:
+        for question in dialect.find(RequestPermission):
+            if question.method.name == message.method:
+                asked: RequestPermission = self._params(question, message)
+                return [] if asked.tool is None else self._apply(asked.tool)
         binding = _binding(dialect, message.method)
         if binding is None or binding.request is not Prompt:
             return []
-        prompt: Prompt = binding.decode_params(self._codec.decode(binding.method.params, message.params or b"null"))
+        prompt: Prompt = self._params(binding, message)
         self._prompts[row] = prompt
         return self._feed(Submitted(row))
 
@@ -236,12 +241,14 @@ class SessionConversation:
             case _:
                 return []
 
+    def _params(self, binding: Binding, message: Request) -> Any:
+        return binding.decode_params(self._codec.decode(binding.method.params, message.params or b"null"))
+
     def _request_of(self, index: TraceIndex, asked: int, binding: Binding) -> Any:
         if asked in self._prompts:
             return self._prompts[asked]
         message = parsed(index.record(asked).raw)[0]
-        params = message.params if isinstance(message, Request) else None
-        return binding.decode_params(self._codec.decode(binding.method.params, params or b"null"))
+        return self._params(binding, message if isinstance(message, Request) else Request(None, "", None))
 
     def _feed(self, given: PromptInput[int]) -> list[Event | TurnEnd]:
         found: list[Event | TurnEnd] = []

@@ -44,6 +44,11 @@ class ExportSelection:
         """A name for people: the file's."""
         self._redactor = None if is_masked else Redactor()
 
+    @property
+    def masks(self) -> bool:
+        """Whether secrets are masked on the way out."""
+        return self._redactor is not None
+
     def record(self, row: int) -> TraceRecord:
         """The record of a row, masked."""
         record = self.index.record(row)
@@ -60,6 +65,12 @@ class ExportSelection:
             return record
         content = masked_raw.decode("utf-8", "replace")
         return msgspec.structs.replace(record, content=content, encoding="", redacted=True)
+
+    def masked_text(self, text: str) -> str:
+        """A text for people, masked."""
+        if self._redactor is None:
+            return text
+        return self._redactor.text(text.encode("utf-8", "replace"), is_json=False).decode("utf-8", "replace")
 
     def texts(self) -> Iterator[tuple[int, TraceRecord]]:
         """The texts among the rows, also those that are no messages."""

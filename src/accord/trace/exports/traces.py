@@ -30,10 +30,20 @@ _DEVTOOLS_KINDS = {
 def write_accord_trace(selection: ExportSelection, put: Put) -> None:
     """Our own format: the header of the file, and the selected records."""
     index = selection.index
-    if 0 not in selection.rows and len(index) and index.kind(0) == RecordKind.HEADER:
-        put(_native(selection, 0))
+    has_header = bool(len(index)) and index.kind(0) == RecordKind.HEADER
+    if has_header and 0 not in selection.rows:
+        put(_header(selection, 0))
     for row in selection.rows:
-        put(_native(selection, row))
+        put(_header(selection, row) if index.kind(row) == RecordKind.HEADER else _native(selection, row))
+
+
+def _header(selection: ExportSelection, row: int) -> str:
+    """A header, which says that secrets are masked where they are masked on the way out."""
+    line = selection.index.line(row)
+    value = json_value(line)
+    if not selection.masks or not isinstance(value, dict):
+        return line.decode("utf-8", "replace") + "\n"
+    return json_line_of({**value, "redacted": True})
 
 
 def _native(selection: ExportSelection, row: int) -> str:
@@ -98,7 +108,8 @@ def write_devtools(selection: ExportSelection, put: Put) -> None:
         "exportedAt": _milliseconds(end),
         "tool": {"name": "accord", "version": VERSION},
         "session": {
-            "id": f"{selection.name}-{connection}",
+            # A number, or its parser refuses the document.
+            "id": connection,
             "name": selection.name,
             "agentCommand": " ".join(header.command) or None,
             "clientName": None,
