@@ -37,7 +37,7 @@ from accord.check.agent import (
 )
 from accord.check.agent.causes import CAUSES
 from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
-from accord.check.agent.process_rules import PROCESS_RULES
+from accord.check.agent.process_rules import not_for
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
 from accord.check.engine.address import Address, JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, StepFailed
@@ -98,7 +98,8 @@ async def check_agent(program: JudgedAgent, options: Options | None = None, prog
         runner = AgentRunner(program, options, place, progress or silent_progress, ledger)
         unrestored: list[Restored] = []
         try:
-            evidence = await runner.run(_steps(_judgeable(program, rules), options))
+            judgeable = [rule for rule in rules if not not_for(program, rule.id)]
+            evidence = await runner.run(_steps(judgeable, options))
             if isinstance(program, Address) and not evidence.blocked_by_version:
                 steps = _remote_steps(rules, options)
                 await run_remote(program, options, place, steps, evidence, progress or silent_progress)
@@ -107,8 +108,7 @@ async def check_agent(program: JudgedAgent, options: Options | None = None, prog
                 unrestored = [each for each in await _to_its_end(runner.restore()) if each.state != "set back"]
             finally:
                 ledger.close()
-        judgeable = {rule.id for rule in _judgeable(program, rules)}
-        outcomes = [Outcome(rule, _judged(rule, evidence, is_judgeable=rule.id in judgeable)) for rule in rules]
+        outcomes = [Outcome(rule, _judged(rule, evidence, not_for(program, rule.id))) for rule in rules]
     return report_of(
         program,
         "agent",
@@ -130,11 +130,6 @@ def _place(program: JudgedAgent, options: Options, folder: str) -> Path:
     return Path(options.cwd or folder).resolve()
 
 
-def _judgeable(program: JudgedAgent, rules: list[CheckRule]) -> list[CheckRule]:
-    """The rules that can be judged over the agent's transport."""
-    return [rule for rule in rules if not isinstance(program, Address) or rule.id not in PROCESS_RULES]
-
-
 def _steps(rules: list[CheckRule], options: Options) -> list[CheckStep]:
     names = sorted(steps_for(rules) & STEPS.keys())
     return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
@@ -145,10 +140,9 @@ def _remote_steps(rules: list[CheckRule], options: Options) -> list[CheckStep]:
     return [REMOTE_STEPS[name] for name in names if options.edition in REMOTE_STEPS[name].editions]
 
 
-def _judged(rule: CheckRule, evidence: Evidence, *, is_judgeable: bool) -> tuple[Judgement, ...]:
+def _judged(rule: CheckRule, evidence: Evidence, skipped: str) -> tuple[Judgement, ...]:
     if rule.superseded:
         return ()
-    skipped = "" if is_judgeable else PROCESS_RULES[rule.id]
     if not skipped and rule.gate and not evidence.advertises(rule.gate):
         skipped = _NEEDS_LOGIN if evidence.blocked_by_auth else f"not advertised: {rule.gate}"
 

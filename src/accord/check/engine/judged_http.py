@@ -22,6 +22,10 @@ class JudgedHttp(HttpTransport):
     refuses with an error of ours, which has the status; known servers answer 404 for a session that they do not know.
     """
 
+    def _check_first(self, response: httpx2.Response, body: bytes) -> None:
+        if not is_answer_text(body):
+            super()._check_first(response, body)
+
     def _judge(self, response: httpx2.Response, body: bytes, message: Envelope) -> None:
         status = response.status_code
         if status // 100 == _SUCCESS or status in _ENDS:

@@ -15,8 +15,8 @@ from accord.check.remote.endpoint import (
     HttpConversation,
     remote_step,
 )
-from accord.check.remote.http_requests import ACCEPTED, NOT_FOUND, TEXT
-from accord.check.remote.raw_http import EVENTS, EventStream, HttpAnswer
+from accord.check.remote.http_requests import ACCEPTED, BAD, TEXT
+from accord.check.remote.raw_http import EVENTS, EventStream, HttpAnswer, media_type_of
 from accord.check.rule import EDITIONS, EditionName, RuleRow, agent_rules, gate
 
 EVENT_SOURCE = "https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation"
@@ -70,17 +70,18 @@ async def http_turn(endpoint: Endpoint) -> Notes:
 async def http_stream(endpoint: Endpoint) -> Notes:
     connection = await endpoint.connect()
     stream = await connection.try_stream()
-    if isinstance(stream, HttpAnswer):
-        return {"refused": stream}
-    return {"refused": None}
+    return {"stream": stream, "lines": endpoint.record.entries[-2:]}
 
 
 @judge("ACCORD-REMOTE-009", steps=("http_stream",))
 def a_stream_is_opened(evidence: Evidence) -> None:
-    answer: HttpAnswer | None = evidence.step("http_stream")["refused"]
-    if answer is not None:
-        reason = f"the status is {answer.status}, the content type {answer.media_type or 'missing'}"
-        raise Violation(reason, answer.asked, answer.entry)
+    run = evidence.step("http_stream")
+    stream: EventStream | HttpAnswer = run["stream"]
+    if isinstance(stream, HttpAnswer):
+        raise Violation(f"the status is {stream.status}", stream.asked, stream.entry)
+    kind = media_type_of(stream.headers)
+    if kind != "text/event-stream":
+        raise Violation(f"the content type is {kind or 'missing'}", *run["lines"])
 
 
 @judge("ACCORD-REMOTE-010", steps=("http_turn",))
@@ -193,7 +194,7 @@ def delete_ends_a_connection(evidence: Evidence) -> None:
         raise Violation(f"the status is {answer.status}", answer.asked, answer.entry)
     if not run["ended"]:
         raise Violation("the stream is still open", answer.asked, answer.entry)
-    if again.status != NOT_FOUND:
+    if again.status < BAD:
         raise Violation(f"the connection is still there: {again.status}", again.asked, again.entry)
 
 

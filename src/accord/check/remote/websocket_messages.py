@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord.check.engine.evidence import Evidence, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import PARSE_ERROR, Entry, read_json
 from accord.check.remote.endpoint import EXTENSION, SOON_SECONDS, Endpoint, message_of, remote_step
@@ -44,15 +44,22 @@ _ABNORMAL = 1006
 @remote_step("websocket")
 async def websocket_turn(endpoint: Endpoint) -> Notes:
     connection = await endpoint.upgrade()
-    await connection.handshake()
-    session = connection.session_in(await connection.answer(await connection.ask("session/new", connection.new_params)))
-    await connection.end_of_turn(session, await connection.prompt(session))
-    return {"messages": connection.socket.messages, "headers": connection.socket.headers}
+    notes: Notes = {"messages": connection.socket.messages, "failure": None}
+    try:
+        await connection.handshake()
+        new = await connection.answer(await connection.ask("session/new", connection.new_params))
+        session = connection.session_in(new)
+        await connection.end_of_turn(session, await connection.prompt(session))
+    except StepFailed as failure:
+        notes["failure"] = failure
+    return notes
 
 
 @judge("ACCORD-REMOTE-101", steps=("websocket_turn",))
 def a_conversation_over_websocket(evidence: Evidence) -> None:
-    evidence.step("websocket_turn")
+    failure: StepFailed | None = evidence.step("websocket_turn")["failure"]
+    if failure is not None:
+        raise failure
 
 
 @judge("ACCORD-REMOTE-102", steps=("websocket_turn",))
