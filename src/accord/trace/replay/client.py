@@ -15,7 +15,7 @@ from typing import Any
 from accord.errors import TransportError
 from accord.time_scale import scaled
 from accord.trace.format import AGENT, CLIENT
-from accord.trace.replay.conversation import RecordedConversation, RecordedStep, id_key, session_of
+from accord.trace.replay.conversation import RecordedConversation, RecordedStep, ends_turn, id_key, session_of
 from accord.trace.replay.differences import IdMap, differences
 from accord.trace.replay.pace import Pace
 from accord.trace.replay.report import Deviation, ReplayReport
@@ -97,10 +97,10 @@ class RecordedClient:
         """Wait for what the recorded client had seen before its next message."""
         if step.kind == "response" and step.partner in self._answers:
             await self._await_answer(step, self._answers[step.partner])
-        elif step.kind == "notification" and _ends_turn(step.value):
+        elif step.kind == "notification" and ends_turn(step.value):
             live = self._ids.live(step.value)
             session, state = session_of(live["params"]), live["params"]["update"]["state"]
-            wanted = sum(_ends_turn(each.value) and each.session == step.session for each in self._before(step)) + 1
+            wanted = sum(ends_turn(each.value) and each.session == step.session for each in self._before(step)) + 1
             await self._until(lambda: sum(u.get("state") == state for u in self._updates[session]) >= wanted)
 
     def _before(self, step: RecordedStep) -> list[RecordedStep]:
@@ -204,13 +204,6 @@ class RecordedClient:
             if step.index not in self._matched and step.partner is not None:
                 self.report.missing(step, "the live agent did not ask it")
         compare_updates(self._conversation, self._updates, self._ids, self._ignore, self.report)
-
-
-def _ends_turn(value: dict[str, Any] | None) -> bool:
-    """Whether a notification ends a turn, as `idle` does in v2."""
-    params = (value or {}).get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    return isinstance(update, dict) and update.get("sessionUpdate") == "state_update" and update.get("state") == "idle"
 
 
 def _fitting(result: Any, recorded: Any, live: Any) -> Any:
