@@ -57,6 +57,8 @@ class RecordedClient:
         self._answers: dict[int, asyncio.Future[dict[str, Any] | None]] = {}
         self._matched: set[int] = set()
         self._updates: dict[str, list[Any]] = defaultdict(list)
+        # How many updates a session had when the last request in it was sent.
+        self._seen: dict[str, int] = defaultdict(int)
         self._arrived = asyncio.Event()
 
     async def play(self, transport: Transport) -> None:
@@ -86,6 +88,8 @@ class RecordedClient:
             return
         if step.kind == "request":
             self._answers[step.index] = asyncio.get_running_loop().create_future()
+            session = session_of(self._ids.live(step.value).get("params"))
+            self._seen[session] = len(self._updates[session])
             # Our own ids: those of the recording may have been of any form, and repeat.
             await transport.send(_encoded({**self._ids.live(step.value), "id": step.index}))
         elif step.kind == "notification":
@@ -128,8 +132,7 @@ class RecordedClient:
         asked = [each.index for each in self._conversation.steps[: step.index] if each.kind == "request"]
         if before and asked and before[-1].index > asked[-1]:
             session = session_of(self._ids.live(step.value or {}).get("params"))
-            count = len(self._updates[session])
-            await self._until(lambda: len(self._updates[session]) > count)
+            await self._until(lambda: len(self._updates[session]) > self._seen[session])
 
     async def _until(self, holds: Any) -> None:
         try:
@@ -157,7 +160,8 @@ class RecordedClient:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            self.report.unrecorded(AGENT, "a text", "it is no JSON-RPC message")
+            if text not in {step.raw for step in self._conversation.of_side(AGENT, "noise")}:
+                self.report.unrecorded(AGENT, "a text", "it is no JSON-RPC message")
         elif not isinstance(message.get("method"), str):
             self._take_answer(message)
         elif "id" in message:
