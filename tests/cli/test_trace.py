@@ -128,7 +128,7 @@ def test_secrets_of_a_recording_are_masked_in_an_export_unless_raw_is_asked_for(
 # --- judging
 
 
-def test_a_conversation_in_order_has_no_findings_and_says_which_rules_were_not_judged(accord: Accord, run: Run) -> None:
+def test_a_conversation_in_order_has_no_findings_and_says_which_rules_were_not_judged(run: Run) -> None:
     result = run(str(SAMPLES / "inspector.jsonl"), "--validate")
     assert result.status == 0
     assert "nothing is wrong" in result.stdout
