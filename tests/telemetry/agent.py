@@ -1,4 +1,4 @@
-"""An agent with a provider of its own, which writes its spans to a file: `agent.py FILE`. The prompt says what to do."""
+"""An agent with a provider of its own, which writes its spans to a file: `agent.py FILE`. The prompt decides."""
 
 from __future__ import annotations
 

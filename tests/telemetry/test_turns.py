@@ -128,12 +128,25 @@ async def test_a_traceparent_that_is_none_begins_a_trace(telemetry: Telemetry, t
 
 
 async def test_a_turn_is_no_part_of_the_turn_before_it(telemetry: Telemetry) -> None:
-    async with served(agent_of(quiet), "v2") as hand:
-        session = await hand.new_session()
-        await hand.turn(session, _meta={"traceparent": PARENT})
-        await hand.turn(session)
+    both_arrived = asyncio.Event()
 
-    assert [turn.trace == TRACE for turn in telemetry.named("session/prompt")] == [True, False]
+    async def answer(turn: Turn) -> None:
+        await turn.say("begun")
+        await both_arrived.wait()
+
+    async with served(agent_of(answer), "v1") as hand:
+        session = await hand.new_session()
+        await hand.prompt(session, _meta={"traceparent": PARENT})
+        await hand.said("begun")
+        second = await hand.prompt(session)
+        await hand.drain()
+        both_arrived.set()
+        await hand.ended(second)
+
+    assert [(turn.trace == TRACE, turn.parent == "") for turn in telemetry.named("session/prompt")] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 async def test_the_span_of_a_question_replaces_the_prompts_context(telemetry: Telemetry) -> None:
