@@ -1335,8 +1335,8 @@ MUTANTS = (
         "telemetry",
         "opentelemetry is imported without a provider",
         "telemetry/provider.py",
-        '    if "opentelemetry.trace" not in modules and "opentelemetry.metrics" not in modules:\n        return None\n',
-        "",
+        '    if "opentelemetry.trace" not in modules and "opentelemetry.metrics" not in modules:\n',
+        "    if not modules:\n",
         "tests/telemetry/test_processes.py::test_without_a_provider_nothing_is_imported_and_nothing_is_sent",
     ),
 )
