@@ -165,6 +165,7 @@ class ConnectedAgent:
         finally:
             await self._leave()
             await self._launcher.close()
+            self._launcher.close_trace()
 
     async def _leave(self) -> None:
         if self._current is not None:

@@ -40,6 +40,9 @@ class LinkFacts(NamedTuple):
 
 def link_facts(protocol_version: int | None, transport: object) -> LinkFacts:
     """The facts of a connection: the version that was negotiated, and the kind of its transport."""
+    # A transport may be wrapped, to be recorded or translated.
+    while (inner := getattr(transport, "transport", None)) is not None:
+        transport = inner
     module = type(transport).__module__
     network = next((network for prefix, network in _NETWORKS if module.startswith(prefix)), None)
     return LinkFacts(None if protocol_version is None else str(protocol_version), network)
