@@ -42,12 +42,21 @@ class ConnectionTrace:
         Raises:
             OSError: The file cannot be made.
         """
+        writer = self.open(command)
+        self._count += 1
+        return ConnectionRecorder(writer, self._count)
+
+    def open(self, command: Sequence[str] = ()) -> TraceWriter:
+        """Make the file, if there is none yet; `command` is the agent's.
+
+        Raises:
+            OSError: It cannot be made.
+        """
         if self._writer is None:
             self._writer = create_writer(self._path or "", command=command)
-            # An agent that is dropped without `close` keeps no file open.
+            # A client that is dropped without `close` keeps no file open.
             weakref.finalize(self, self._writer.close)
-        self._count += 1
-        return ConnectionRecorder(self._writer, self._count)
+        return self._writer
 
     def close(self) -> None:
         """Close the file, where it is ours."""
@@ -124,7 +133,8 @@ class RecordedTransport:
     def __init__(self, transport: Transport, recorder: ConnectionRecorder, *, own: str = CLIENT) -> None:
         self.transport = transport
         """The transport below."""
-        self._recorder = recorder
+        self.recorder = recorder
+        """The recorder of this connection."""
         self._own = own
         self._other = AGENT if own == CLIENT else CLIENT
 
@@ -142,7 +152,7 @@ class RecordedTransport:
     async def send(self, text: bytes | bytearray) -> None:
         """See `Transport.send`."""
         # Before it suspends: texts are recorded in the order in which they leave.
-        self._recorder.text(self._own, self._other, text)
+        self.recorder.text(self._own, self._other, text)
         await self.transport.send(text)
 
     def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
@@ -150,7 +160,7 @@ class RecordedTransport:
         if not self.transport.try_send(texts):
             return False
         for text in texts:
-            self._recorder.text(self._own, self._other, text)
+            self.recorder.text(self._own, self._other, text)
         return True
 
     async def receive(self) -> list[bytes]:
@@ -158,10 +168,10 @@ class RecordedTransport:
         try:
             texts = await self.transport.receive()
         except TransportError as error:
-            self._recorder.note(f"reading ended: {type(error).__name__}")
+            self.recorder.note(f"reading ended: {type(error).__name__}")
             raise
         for text in texts:
-            self._recorder.text(self._other, self._own, text)
+            self.recorder.text(self._other, self._own, text)
         return texts
 
     async def close(self) -> None:
@@ -169,4 +179,4 @@ class RecordedTransport:
         try:
             await self.transport.close()
         finally:
-            self._recorder.ended(getattr(self.transport, "exit_status", None))
+            self.recorder.ended(getattr(self.transport, "exit_status", None))
