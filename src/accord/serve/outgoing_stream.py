@@ -83,10 +83,12 @@ class OutgoingStream:
         while self._kept and self._forgotten < cursor:
             self.forget_oldest()
 
-    def forget_oldest(self) -> None:
-        """Forget the oldest written message; there must be one."""
-        self.kept_bytes -= len(self._kept.popleft())
+    def forget_oldest(self) -> int:
+        """Forget the oldest written message; there must be one. Its size."""
+        size_bytes = len(self._kept.popleft())
+        self.kept_bytes -= size_bytes
         self._forgotten += 1
+        return size_bytes
 
     def _forget_waiting(self) -> None:
         self.waiting_bytes -= len(self._waiting.popleft())
@@ -130,17 +132,18 @@ class StreamLink:
             self.stream.link = None
         self.wake()
 
-    async def wait(self, timeout_seconds: float) -> bool:
+    async def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until there is a message, or the link has ended; False after so much silence."""
         if self._is_due():
             return True
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
-        timer = loop.call_later(timeout_seconds, self.wake)
+        timer = None if timeout_seconds is None else loop.call_later(timeout_seconds, self.wake)
         try:
             await self._waiter
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             self._waiter = None
         return self._is_due()
 
@@ -160,6 +163,8 @@ class OutgoingStreams:
         self._replay_bytes = replay_bytes
         self._streams: dict[Stream, OutgoingStream] = {}
         self._held_bytes = 0
+        self._replayable_bytes = 0
+        """What was written for a client that acknowledges nothing."""
         self._written_order: deque[OutgoingStream] = deque()
         """The stream of each written message, oldest first, for a client that acknowledges none."""
         self.acknowledges = False
@@ -205,14 +210,17 @@ class OutgoingStreams:
 
     def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
         """The next messages of a stream, for its link, and the number of the first."""
+        kept_bytes = stream.kept_bytes
         first, texts = stream.take()
         if not self.acknowledges:
-            self._held_bytes -= sum(map(len, texts))
+            size_bytes = stream.kept_bytes - kept_bytes
+            self._held_bytes -= size_bytes
+            self._replayable_bytes += size_bytes
             self._written_order.extend([stream] * len(texts))
-            while self._written_order and self._kept_bytes() > self._replay_bytes:
+            while self._replayable_bytes > self._replay_bytes and self._written_order:
                 oldest = self._written_order.popleft()
                 if oldest.has_kept:
-                    oldest.forget_oldest()
+                    self._replayable_bytes -= oldest.forget_oldest()
         return first, texts
 
     def acknowledge(self, name: Stream, cursor: int) -> None:
@@ -241,4 +249,5 @@ class OutgoingStreams:
         return sum(stream.kept_bytes for stream in self._streams.values())
 
     def _count(self) -> None:
-        self._held_bytes = self.waiting_bytes + (self._kept_bytes() if self.acknowledges else 0)
+        self._replayable_bytes = self._kept_bytes()
+        self._held_bytes = self.waiting_bytes + (self._replayable_bytes if self.acknowledges else 0)

@@ -273,11 +273,19 @@ class HttpTransport(RemoteTransport):
             raise ConnectFailed(f"no connection within {self.options.connect_seconds:g} s") from None
         except (httpx2.TransportError, TimeoutError) as error:
             raise ConnectFailed(f"no connection: {type(error).__name__}") from error
+        self._check_first(response, body)
+        return response, body
+
+    def _check_first(self, response: httpx2.Response, body: bytes) -> None:  # noqa: ARG002 - a subclass needs it
+        """Whether the answer to `initialize` is one.
+
+        Raises:
+            ConnectFailed: It is not.
+        """
         if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
             raise refusal_of(response.status_code)
         if not _is_json(response):
             raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
-        return response, body
 
     async def _deliver_post(self, text: bytes, message: Envelope, session: Stream, *, instead: Stream = None) -> None:
         """Send one message until the server has it; `instead` is the session to name where it asks for one.
