@@ -10,6 +10,7 @@ cannot be recorded before its request.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -149,7 +150,7 @@ def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter | None], 
         stream.thread.start()
     writer = _open(open_writer, report, argv, process.pid)
     journal.record_with({} if writer is None else _sinks(writer, report, up, down, errors))
-    status = process.wait()
+    status = _wait(process)
     _drain((down, errors), up)
     # The program ended by itself: what it left running is not ours to end.
     lineage.disown(marker)
@@ -265,6 +266,27 @@ def _pass_signals_on(child: list[subprocess.Popen[bytes]]) -> None:
         # `nohup` and its like: the program ignores it too.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, pass_on)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the end of the program, with a hand free for signals."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    # A signal in the moment before a blocking call would wait as long as the program runs; a byte in a pipe does not.
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+    def wait() -> None:
+        process.wait()
+        with contextlib.suppress(OSError):
+            os.write(writing, b"\0")
+
+    waiter = Thread(target=wait, name="accord-wait", daemon=True)
+    waiter.start()
+    while process.returncode is None:
+        os.read(reading, 64)
+    waiter.join()
+    signal.set_wakeup_fd(-1)
+    return process.returncode
 
 
 def _drain(sources: Sequence[Stream], up: Stream) -> None:

@@ -99,6 +99,7 @@ class TraceWriter:
         self._written_bytes = 0
         self._epoch = time.time()
         self._start = time.monotonic()
+        self._latest = self._epoch
         self._file = self._open(self.path)
         self._gzip = self._begin_stream()
         self._put(self._header())
@@ -136,7 +137,7 @@ class TraceWriter:
         self.texts += 1
         self._put(
             TextRecord(
-                t=self.now() if t is None else t,
+                t=self._forward(t),
                 connection=connection,
                 source=source,
                 target=target,
@@ -164,7 +165,7 @@ class TraceWriter:
         content, encoding = _content(shown)
         self._put(
             StderrRecord(
-                t=self.now() if t is None else t,
+                t=self._forward(t),
                 connection=connection,
                 source=source,
                 raw=content,
@@ -180,7 +181,9 @@ class TraceWriter:
         line = remark.encode("utf-8", "replace")
         shown = line if self._redactor is None else self._redactor.line(line)
         self._put(
-            NoteRecord(t=self.now(), connection=connection, remark=shown.decode("utf-8"), redacted=shown is not line)
+            NoteRecord(
+                t=self._forward(None), connection=connection, remark=shown.decode("utf-8"), redacted=shown is not line
+            )
         )
 
     def start(self, pid: int, command: Sequence[str], *, source: str = AGENT, connection: int = 1) -> None:
@@ -188,7 +191,7 @@ class TraceWriter:
         shown = self._masked_command(command)
         self._put(
             StartRecord(
-                t=self.now(),
+                t=self._forward(None),
                 connection=connection,
                 source=source,
                 pid=pid,
@@ -202,7 +205,7 @@ class TraceWriter:
         by_signal = exit_status is not None and exit_status < 0
         self._put(
             EndRecord(
-                t=self.now(),
+                t=self._forward(None),
                 connection=connection,
                 source=source,
                 exit=None if by_signal else exit_status,
@@ -226,6 +229,11 @@ class TraceWriter:
         with self._lock:
             self._flush()
             self._shut()
+
+    def _forward(self, t: float | None) -> float:
+        """The time of a record, never before that of the one before it."""
+        self._latest = max(self._latest, self.now() if t is None else t)
+        return self._latest
 
     def _put(self, record: msgspec.Struct) -> None:
         line = _encode(record) + b"\n"
@@ -314,7 +322,7 @@ class TraceWriter:
 
     def _header(self) -> HeaderRecord:
         return HeaderRecord(
-            t=self.now(),
+            t=self._forward(None),
             format=FORMAT,
             version=VERSION,
             tool=f"accord {TOOL_VERSION}",
