@@ -45,7 +45,7 @@ async def test_each_connection_has_a_number_and_the_name_of_its_principal(tmp_pa
         async with WebSocketClient(server.websocket, bob) as second:
             await second.new_session(str(tmp_path / "root"))
 
-    notes = [(record["conn"], record["raw"]) for record in records(log, "note")]
+    notes = [(record["conn"], record["text"]) for record in records(log, "note")]
     assert notes == [(1, "a connection of ada"), (2, "a connection of bob")]
     texts = [(record["conn"], record["from"], json.loads(record["raw"])) for record in records(log, "text")]
     prompts = [(connection, source) for connection, source, text in texts if text.get("method") == "session/prompt"]
