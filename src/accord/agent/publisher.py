@@ -85,6 +85,8 @@ class EventPublisher:
         self._leaving: asyncio.Future[None] | None = None
         """The same for the batch that is being sent."""
         self._drained: asyncio.Event | None = None
+        self._cut: Exception | None = None
+        """Why nothing can be committed any more."""
 
     async def publish(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """Queue an event behind all earlier ones; waits while the client or the store cannot follow."""
@@ -171,6 +173,10 @@ class EventPublisher:
         if self._flusher is not None:
             await asyncio.wait([self._flusher])
 
+    def cut_off(self, error: Exception) -> None:
+        """Commit nothing from now on: another process may own the log. Every `flush` raises the error."""
+        self._cut = error
+
     # --- inside
 
     def _start(self) -> None:
@@ -216,6 +222,8 @@ class EventPublisher:
         events = [_event(queued) for queued in batch if not isinstance(queued, _Apart) or queued.keep]
         if not events:
             return None
+        if self._cut is not None:
+            return self._cut
         try:
             ticket = self._store.queue(self._session_id, events)
             await self._store.commit(self._session_id, ticket)

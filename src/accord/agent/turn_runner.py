@@ -214,8 +214,13 @@ class TurnRunner:
             self._feeding = False
 
     async def next_end(self) -> None:
-        """Wait for the end of a turn."""
+        """Wait for the end of a turn, or of a prompt whose turn could not begin."""
         await self._ended.wait()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no prompt is being inserted, worked on or held."""
+        return self._automaton.state in {"idle", "closing", "closed"}
 
     @property
     def snapshot(self) -> StateChanged:
@@ -244,6 +249,7 @@ class TurnRunner:
         except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
             log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
             self.feed(InsertionFailed(prompt, work_error(error)))
+            self._tell_end()
         else:
             self.feed(PromptInserted(prompt))
 
@@ -339,6 +345,9 @@ class TurnRunner:
             self._timer.cancel()
             self._timer = None
         self.feed(end)
+        self._tell_end()
+
+    def _tell_end(self) -> None:
         self._ended.set()
         self._ended = asyncio.Event()
 

@@ -52,6 +52,8 @@ def run_server(
 
     Raises:
         OSError: The address cannot be used, or the certificate cannot be read.
+        StoreError: The database of a fleet cannot be used.
+        LocalProtocolError: There are other nodes in the fleet, and no secret to forward requests to them.
     """
     family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
@@ -95,8 +97,11 @@ class _DrainingServer(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # Before anything listens: a database that cannot be used is the end of the start.
+        await self._application.start()
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
+        self._application.on_drain(lambda: self._begin_drain("drain"))
         self._on_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
