@@ -70,6 +70,8 @@ class Session:
 
     broke_off: bool = False
     """Whether the process that had the session open before ended in the middle of a turn."""
+    _lost: StoreError | None = None
+    """Why nothing can be kept any more: another process may own the session."""
 
     def __init__(
         self,
@@ -106,8 +108,6 @@ class Session:
         """Takes the inputs of the turn automaton."""
         self._registrations = registrations
         self._store = store
-        self._lost: StoreError | None = None
-        """Why nothing can be kept any more: another process may own the session."""
         self._caller = caller
         self._settings = Settings(registrations.options.values())
         self._commands = [command for command, _ in registrations.commands.values()]

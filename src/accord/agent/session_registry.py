@@ -48,7 +48,7 @@ InUse: TypeAlias = Literal["error", "read_only"]
 
 
 class SessionRegistry:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an agent has, passed on
         self,
         registrations: Registrations,
         store: Store | None,
@@ -395,6 +395,8 @@ class SessionRegistry:
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """The lock of one session id: openings and closings of a session exclude each other."""
+        if self._shared is not None:
+            return self._shared._lock(session_id)
         lock = self._locks.get(session_id)
         if lock is None:
             lock = self._locks[session_id] = asyncio.Lock()
@@ -485,7 +487,7 @@ class SessionRegistry:
         except Exception:
             log.exception("a session could not be ended cleanly")
         finally:
-            # What was lost may have been acquired again: that is not to be undone here.
+            # What was lost is released at once, and may have been acquired again: that is not to be undone here.
             if not live.is_view and not live.is_lost:
                 await asyncio.shield(self._release(live.session.id))
 

@@ -54,7 +54,7 @@ class SharedSessions:
             if live is None:
                 continue
             live.lose()
-            task = asyncio.get_running_loop().create_task(_end(live))
+            task = asyncio.get_running_loop().create_task(self._end(live))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -106,16 +106,26 @@ class SharedSessions:
         self._live.pop(live.session.id, None)
         return True
 
+    async def _end(self, live: OpenSession) -> None:
+        """End a session that was lost. Its turn ends within the grace of its runner."""
+        try:
+            # First, so that it can be acquired again: what is left of this one is cut off from the store.
+            async with self._lock(live.session.id):
+                if live.session._store is not None:
+                    await live.session._store.release(live.session.id)
+            while not live.runner.is_free:
+                await live.runner.next_end()
+            # Not before: the prompts of a session that is being closed are answered as cancelled, and these failed.
+            live.runner.feed(CloseRequested())
+            await live.runner.closed.wait()
+            await live.runner.stop()
+            await live.session._close()
+        except Exception:
+            log.exception("a session that was lost could not be ended cleanly")
 
-async def _end(live: OpenSession) -> None:
-    """End a session that was lost. Its turn ends within the grace of its runner."""
-    try:
-        while not live.runner.is_free:
-            await live.runner.next_end()
-        # Not before: the prompts of a session that is being closed are answered as cancelled, and these failed.
-        live.runner.feed(CloseRequested())
-        await live.runner.closed.wait()
-        await live.runner.stop()
-        await live.session._close()
-    except Exception:
-        log.exception("a session that was lost could not be ended cleanly")
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        """The lock of one session id: openings and closings of a session exclude each other."""
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from accord.errors import AccordError
@@ -39,6 +39,7 @@ class AgentApplication:
         self._connections = connections
         self._access = access
         self._metrics = metrics
+        self._closing: list[Callable[[], Awaitable[None]]] = []
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one request, one socket, or the life of the server."""
@@ -71,6 +72,13 @@ class AgentApplication:
     async def close(self) -> None:
         """End all connections, with their agents."""
         await self._connections.close()
+        closing, self._closing = self._closing, []
+        for close in closing:
+            await close()
+
+    def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Await this once when the application is closed, for example to close the store of its agent."""
+        self._closing.append(close)
 
     @property
     def connections(self) -> int:
@@ -151,7 +159,7 @@ class AgentApplication:
             return await respond(send, 200, b"ok\n", {"Content-Type": "text/plain"})
         if path == "/ready":
             ready = self._connections.is_ready
-            body = b"ready\n" if ready else b"not ready\n"
+            body = b"ready\n" if ready else b"draining\n" if self._connections.is_draining else b"no lease\n"
             return await respond(send, 200 if ready else 503, body, {"Content-Type": "text/plain"})
         if path == "/metrics":
             text = self._metrics.text(self._connections.gauges).encode()

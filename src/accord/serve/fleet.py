@@ -61,13 +61,15 @@ class FleetStore(Protocol):
     @property
     def lease_seconds(self) -> float: ...
 
+    async def open(self) -> None: ...
+
     async def owner_of(self, session_id: str) -> Any: ...
 
     async def nodes(self) -> list[Any]: ...
 
     async def set_draining(self) -> None: ...
 
-    async def release_all(self) -> None: ...
+    async def release_all(self) -> Any: ...
 
     def on_lost(self, callback: Callable[[frozenset[str]], None]) -> Any: ...
 
@@ -111,8 +113,11 @@ class Fleet:
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
         self._is_live = True
+        self._is_closed = False
         self.on_drain: list[Callable[[], None]] = []
         """Called when the row of this node asks it to drain."""
+        self.on_lost: list[Callable[[frozenset[str]], None]] = []
+        """Called with the sessions that this node lost with its lease."""
         self.forwarded_requests = 0
         self.relayed_sessions = 0
 
@@ -163,6 +168,8 @@ class Fleet:
         """
         if self._refreshing is not None:
             return
+        self.store.on_lost(self._tell_lost)
+        await self.store.open()
         await self._refresh()
         others = sorted(name for name in self._nodes if name != self.name)
         if others and not self.forwards:
@@ -191,12 +198,20 @@ class Fleet:
             for end in list(self._links.pop(incarnation)):
                 end()
         own = self._nodes.get(self.name)
+        if own is None and not self._asked_to_drain:
+            await self.store.open()  # its lease has ended: it goes on under a new one
+            self._incarnations.add(self.store.incarnation)
         self._is_live = own is not None and own.incarnation == self.store.incarnation
         if own is not None and own.draining and own.incarnation == self.store.incarnation and not self._asked_to_drain:
             self._asked_to_drain = True
             log.warning("node %s was asked to drain", self.name)
             for callback in self.on_drain:
                 callback()
+
+    def _tell_lost(self, session_ids: frozenset[str]) -> None:
+        log.error("the lease of node %s has ended: it lost %d sessions", self.name, len(session_ids))
+        for callback in self.on_lost:
+            callback(session_ids)
 
     async def node(self, name: str) -> Node | None:
         """A live node by its name; the database is asked where it was not there a moment ago."""
@@ -244,11 +259,12 @@ class Fleet:
         # Every incarnation of this process: what another node remembers may be a moment old.
         self._incarnations.add(self.store.incarnation)
         refused = "this server has no secret of its fleet"
-        for incarnation in self._incarnations if self._signer is not None else ():
-            try:
-                return self._signer.read(value, self.name, incarnation)
-            except PassRefused as error:
-                refused = str(error)
+        if self._signer is not None:
+            for incarnation in self._incarnations:
+                try:
+                    return self._signer.read(value, self.name, incarnation)
+                except PassRefused as error:
+                    refused = str(error)
         log.warning("a forwarded request was refused: %s", refused)
         raise HttpRefusal(401, "fleet_pass", "This pass opens nothing here")
 
@@ -263,7 +279,10 @@ class Fleet:
             log.warning("the fleet could not be told that this node drains: %s", error)
 
     async def close(self) -> None:
-        """Hand over: other nodes may claim the sessions of this one from now on."""
+        """Hand over: other nodes may claim the sessions of this one from now on; may be called again."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)

@@ -86,7 +86,9 @@ class PassSigner:
         except (msgspec.DecodeError, binascii.Error, ValueError) as error:
             raise PassRefused("the pass cannot be read") from error
         if given.receiver != receiver or given.incarnation != incarnation:
-            raise PassRefused(f"the pass is for node {given.receiver!r} or an earlier process, and this is {receiver!r}")
+            raise PassRefused(
+                f"the pass is for node {given.receiver!r} or an earlier process, and this is {receiver!r}"
+            )
         return given
 
     def _mac(self, body: str) -> str:

@@ -19,7 +19,7 @@ QUEUE_BYTES = 1024 * 1024
 class LocalEnd:
     """The agent's end.
 
-    `passes` is asked once of each message of the agent whether the client gets it, unless `passes_all` says that of all.
+    `passes` is asked once of each message of the agent whether the client gets it, unless `passes_all` says so of all.
     """
 
     def __init__(

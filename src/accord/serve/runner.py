@@ -47,8 +47,11 @@ def run_server(
     listener: Listener,
     limits: HostLimits,
     on_listening: Callable[[str, int], None] = lambda host, port: None,  # noqa: ARG005
+    on_bound: Callable[[str, int], None] = lambda host, port: None,  # noqa: ARG005
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second one ends it at once.
+
+    `on_bound` is called when the port is known and nothing is served yet, `on_listening` when clients may connect.
 
     Raises:
         OSError: The address cannot be used, or the certificate cannot be read.
@@ -60,6 +63,7 @@ def run_server(
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((listener.host, listener.port))
         host, port = listening.getsockname()[:2]
+        on_bound(host, port)
         config = uvicorn.Config(
             application,
             http=_PunctualProtocol,

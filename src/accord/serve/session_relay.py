@@ -58,6 +58,11 @@ class _Opening:
     """Whether a part of the session was sent to the client: then it cannot be tried again elsewhere."""
 
     @property
+    def may_be_repeated(self) -> bool:
+        """Whether a node that did not answer may have done it, and nothing is wrong if another does it too."""
+        return not self.is_shown and self.message.method != _FORK
+
+    @property
     def session_id(self) -> str:
         return self.message.session_id or ""
 
@@ -348,7 +353,7 @@ class SessionRelay:
         for id_ in [id_ for id_, each in self._calls.items() if each is link]:
             del self._calls[id_]
             opening = self._openings.get(id_)
-            if opening is not None and opening.link is link and not opening.is_shown and opening.message.method != _FORK:
+            if opening is not None and opening.link is link and opening.may_be_repeated:
                 self._waiting.setdefault(opening.session_id, deque())
                 self._start(self._place_again(opening))
             else:

@@ -75,12 +75,7 @@ class AgentUpstream:
         self._has_principals = has_principals
         self._max_bytes = max_bytes
         if fleet is not None:
-            fleet.store.on_lost(self._lose)
-
-    def _lose(self, session_ids: frozenset[str]) -> None:
-        if session_ids:
-            log.error("the lease of this node has ended: it lost %d sessions", len(session_ids))
-        self._sessions.lose(session_ids)
+            fleet.on_lost.append(self._sessions.lose)
 
     @property
     def running(self) -> int:

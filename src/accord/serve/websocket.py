@@ -95,8 +95,9 @@ class ServedSocket:
             await self._say(malformed(text) or error_answer(read_envelope(text), error))
             await self._close(1002, "the first message must be initialize")
             return None
-        if await self._is_forwarded(introduction, text):
-            return None
+        return None if await self._is_forwarded(introduction, text) else await self._begin(introduction, text)
+
+    async def _begin(self, introduction: Introduction, text: bytes) -> RemoteConnection | None:
         kept = self._connections.find(introduction.resumes, self._principal) if introduction.resumes else None
         if kept is not None and not kept.has_session_streams and kept.is_initialized:
             await self._say(with_id(kept.initialize_answer.result(), introduction.message))
