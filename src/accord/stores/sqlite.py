@@ -28,6 +28,7 @@ __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
+
 class SqliteStore(RoundWriter):
     """A `Store` in one file, which several processes may share.
 

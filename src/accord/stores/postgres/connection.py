@@ -11,7 +11,7 @@ import math
 import os
 import select
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -105,12 +105,12 @@ class PostgresConnection:
         """Every statement from now on raises when it is not done by then."""
         self._connected.deadline = deadline
 
-    def rows(self, sql: str, values: Sequence[object] | dict[str, object] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
         """Run one statement and return its rows; outside of a transaction it is one by itself."""
         cursor = self._connected.execute(sql.encode(), values)
         return cursor.fetchall() if cursor.description is not None else []
 
-    def row(self, sql: str, values: Sequence[object] | dict[str, object] = ()) -> Row | None:
+    def row(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Row | None:
         """The first row of a statement, or None."""
         return next(iter(self.rows(sql, values)), None)
 
@@ -134,10 +134,14 @@ class PostgresConnection:
 
     def wait_readable(self, wake: int, seconds: float) -> bool:
         """Sleep until the server has sent something, or closed; False after the time or a byte at `wake`."""
-        ready, _, _ = select.select([self._connected.fileno(), wake], [], [], max(seconds, 0.0))
+        try:
+            own = self._connected.fileno()
+            ready, _, _ = select.select([own, wake], [], [], max(seconds, 0.0))
+        except (psycopg.Error, OSError, ValueError):
+            return True
         if wake in ready:
             os.read(wake, 4096)
-        return self._connected.fileno() in ready
+        return own in ready
 
     def close(self) -> None:
         with contextlib.suppress(psycopg.Error, OSError):

@@ -50,7 +50,13 @@ _EXACT = {
 _CLASSES = {"08": _AWAY, "28": Failure("denied", is_lost=True)}
 
 # A connection that was never made has no SQLSTATE, only words.
-_REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry", "not permitted to log in", "no password")
+_REFUSALS = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "not permitted to log in",
+    "no password",
+)
 _STANDBYS = ("read-only", "hot standby", "recovery mode")
 
 

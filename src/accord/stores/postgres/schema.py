@@ -29,6 +29,7 @@ _STEPS: dict[int, tuple[str, ...]] = {
             address text not null,
             version text not null,
             lock bigint not null,
+            lease_seconds double precision not null,
             started_at timestamptz not null default clock_timestamp(),
             until timestamptz not null,
             draining boolean not null default false
@@ -88,14 +89,14 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 
 
 def check_name(name: str) -> str:
-    """The name of a PostgreSQL schema as it may stand in a statement.
+    """The name of a PostgreSQL schema in quotes, as it may stand in a statement.
 
     Raises:
-        ValueError: It is none that needs no quotes.
+        ValueError: It has other characters than an ordinary name.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"schema: expected lower-case letters, digits and underscores, not {name!r}")
-    return name
+    return f'"{name}"'
 
 
 def set_up(connection: PostgresConnection, schema: str) -> None:
