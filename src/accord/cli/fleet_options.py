@@ -106,14 +106,12 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
     from accord.stores import PostgresStore  # noqa: PLC0415 - only here
 
     name = options.node or f"single-{os.getpid()}"
+    if options.node and options.node_address is None and options.host in _ANY_ADDRESS:
+        raise UsageFailure(f"the other nodes cannot reach {options.host}: give --node-address http://HOST:PORT")
     try:
         check_node_name(name)
         if options.node_address is not None:
             check_address(options.node_address)
-        elif options.node and options.host in _ANY_ADDRESS:
-            raise LocalProtocolError(
-                f"the other nodes cannot reach {options.host}: give --node-address http://HOST:PORT"
-            )
     except LocalProtocolError as error:
         raise UsageFailure(str(error)) from error
     lease = {} if options.lease is None else {"lease_seconds": options.lease}

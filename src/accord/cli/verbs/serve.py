@@ -40,8 +40,8 @@ EXAMPLES = """\
 
 AGENT is a name (see: accord agents), MODULE:ATTRIBUTE of an accord.Agent, or a program behind `--`: then each
 connection has a process of its own. Without --token-file there is one token: that of ACCORD_SERVE_TOKEN, or a new one,
-which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one store are a fleet:
-any of them takes any client (docs/fleet.md).
+which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one
+store are a fleet: any of them takes any client (docs/fleet.md).
 """
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
@@ -99,6 +99,23 @@ def run(arguments: Sequence[str]) -> int:
     if (options.agent is None) == (command is None):
         raise UsageFailure("name one agent, or a command behind --", advice="Try: accord serve demo")
     _check_address(options)
+    store = _store(options, command)
+    authenticate, token = _access(options)
+    limits = _limits(options)
+    application = _application(options, command, authenticate, limits, store)
+    _direct_log(quiet=options.quiet)
+    _serve(options, application, limits, store, token)
+    remark(own("the server has ended"))
+    return Status.DONE
+
+
+def _serve(
+    options: argparse.Namespace,
+    application: AgentApplication,
+    limits: HostLimits,
+    store: PostgresStore | None,
+    token: str,
+) -> None:
     try:
         from accord.serve.runner import Listener, run_server  # noqa: PLC0415 - brings a server along
     except ImportError as error:
@@ -106,11 +123,6 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandFailure(
             Status.USAGE, "start", "uvicorn and websockets are not installed", advice=advice
         ) from error
-    authenticate, token = _access(options)
-    limits = _limits(options)
-    store = _store(options, command)
-    application = _application(options, command, authenticate, limits, store)
-    _direct_log(quiet=options.quiet)
     scheme = "s" if options.tls_cert else ""
 
     def tell(host: str, port: int) -> None:
@@ -138,8 +150,6 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         message = f"{options.host}:{options.port}: {error.strerror or error}"
         raise CommandFailure(Status.FAILED, "start", message) from error
-    remark(own("the server has ended"))
-    return Status.DONE
 
 
 def _add_token(options: argparse.Namespace) -> int:
