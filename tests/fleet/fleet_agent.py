@@ -12,7 +12,7 @@ agent = accord.Agent("fleet", version="1.0")
 
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
-    """`ask`, `hold`, `tool`, `ticks N`; anything else is repeated."""
+    """`ask`, `hold`, `tool`, `work TAG`; anything else is repeated."""
     word, _, rest = turn.text.partition(" ")
     if word == "ask":
         permission = await turn.request_permission("Delete it?")
@@ -27,9 +27,9 @@ async def reply(turn: accord.agent.Turn) -> None:
         await turn.tool("work", kind="execute").start()
         await turn.say("at work")
         await asyncio.Event().wait()
-    elif word == "ticks":
-        for number in range(int(rest)):
-            await turn.say(f"<{number}>")
-            await asyncio.sleep(0.01)
+    elif word == "work":
+        for number in range(4):
+            await turn.say(f"<{rest}.{number}>")
+            await asyncio.sleep(0.03)
     else:
         await turn.say(f"You said: {turn.text}")
