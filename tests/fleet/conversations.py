@@ -1,4 +1,4 @@
-"""Clients that prompt all the time, through everything that happens to the servers, and remember what they were told."""
+"""Clients that prompt all the time, whatever happens to the servers, and remember what they were told."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ import os
 import random
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ class Trouble:
         self._balancer = balancer
         self._database = database
         self._draw = random.Random(seed)
-        self.kinds: tuple[Callable[[], Awaitable[str]], ...] = (
+        self.kinds: tuple[Callable[[], Coroutine[Any, Any, str]], ...] = (
             self.kill,
             self.stop,
             self.cut_database,
@@ -84,7 +85,7 @@ def rows_of(database: Database) -> list[Row]:
     return database.run(
         """select s.id, e.last, e.count, e.epoch, md5(e.texts) from accord.events e
         join accord.sessions s on s.number = e.session order by s.id, e.last"""
-    )  # type: ignore[return-value]
+    )
 
 
 def check_positions(rows: list[Row]) -> int:
@@ -130,7 +131,10 @@ async def test_nothing_is_lost_or_doubled_while_servers_are_killed(
     patience = limit(LEASE_SECONDS + BOUND_SECONDS)
     took: list[float] = []
     seen: set[Row] = set()
-    async with fleet_of(tmp_path, database.conninfo, *NAMES, lease_seconds=LEASE_SECONDS) as fleet, Balancer.running() as balancer:
+    async with (
+        fleet_of(tmp_path, database.conninfo, *NAMES, lease_seconds=LEASE_SECONDS) as fleet,
+        Balancer.running() as balancer,
+    ):
         for node in fleet.nodes.values():
             balancer.set(node.name, node.port)
         conversations = [
@@ -167,7 +171,10 @@ async def test_nothing_is_lost_or_doubled_while_servers_are_killed(
         await check_texts(conversations, store)
     finally:
         await store.close()
-    answered, failed = sum(len(each.answered) for each in conversations), sum(len(each.failed) for each in conversations)
+    answered, failed = (
+        sum(len(each.answered) for each in conversations),
+        sum(len(each.failed) for each in conversations),
+    )
     took.sort()
     p95 = took[math.ceil(len(took) * 0.95) - 1]
     print(  # noqa: T201

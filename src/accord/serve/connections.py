@@ -267,11 +267,13 @@ class Connections:
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
-        idle = [each for each in self._all.values() if not (each.is_busy or each.streams.waiting_bytes)]
+        working = [each for each in self._all.values() if each.is_busy or each.streams.waiting_bytes]
         if self.fleet is not None:
-            for connection in idle:
+            # What a client that lost its link did not get is in the log, which it gets wherever it loads the session.
+            working = [each for each in working if each.is_busy or each.links]
+            for connection in [each for each in self._all.values() if each not in working]:
                 connection.end("the server ends")
-        return len(idle) < len(self._all)
+        return bool(working)
 
     async def close(self) -> None:
         """End all connections and their agents."""

@@ -11,8 +11,8 @@ import contextlib
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from urllib.parse import urlsplit
 
 from accord.errors import LocalProtocolError, StoreError
@@ -23,6 +23,8 @@ from accord.serve.principal import Principal
 __all__ = ["Fleet", "FleetStore", "Node", "check_address", "check_node_name"]
 
 log = logging.getLogger("accord.serve")
+
+T = TypeVar("T")
 
 REFRESH_SECONDS = 1.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
@@ -108,7 +110,7 @@ class Fleet:
         self._nodes: dict[str, Node] = {}
         self._incarnations: set[str] = set()
         """All that this process ever had: after a lost lease it goes on under a new one."""
-        self._links: dict[str, set[Callable[[], None]]] = {}
+        self._links: dict[str, set[Callable[[], object]]] = {}
         """Of each incarnation: how to end what is open to it."""
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
@@ -225,7 +227,7 @@ class Fleet:
             del self._nodes[node.name]
 
     @contextlib.contextmanager
-    def until_gone(self, node: Node, end: Callable[[], None]) -> Any:
+    def until_gone(self, node: Node, end: Callable[[], object]) -> Any:
         """While this lasts, `end` is called when the lease of the node has ended."""
         ends = self._links.setdefault(node.incarnation, set())
         ends.add(end)
@@ -235,6 +237,23 @@ class Fleet:
             ends.discard(end)
             if not ends:
                 self._links.pop(node.incarnation, None)
+
+    async def while_live(self, node: Node, work: Coroutine[Any, Any, T]) -> T:
+        """The result of some work with a node; it is broken off when the lease of the node has ended.
+
+        Raises:
+            ConnectionAbortedError: The lease has ended.
+        """
+        task = asyncio.ensure_future(work)
+        with self.until_gone(node, task.cancel):
+            try:
+                return await task
+            except asyncio.CancelledError:
+                current = asyncio.current_task()
+                if not task.cancelled() or (current is not None and current.cancelling()):
+                    task.cancel()
+                    raise
+                raise ConnectionAbortedError("its lease has ended") from None
 
     # --- passes
 

@@ -89,19 +89,24 @@ async def open_link(
     )
     transport: Transport | None = None
     try:
-        transport = await connect_websocket(socket_address(node), options)
-        async with asyncio.timeout(INITIALIZE_SECONDS):
-            await transport.send(_own_initialize(initialize))
-            answer, *early = await transport.receive() or [b"{}"]
-            if read_envelope(answer).id == _INITIALIZE_ID and not read_envelope(answer).is_error:
-                return NodeLink(node, transport, early)
+        transport = await fleet.while_live(node, connect_websocket(socket_address(node), options))
+        answer, *early = await fleet.while_live(node, _introduced(transport, initialize))
+        if read_envelope(answer).id == _INITIALIZE_ID and not read_envelope(answer).is_error:
+            return NodeLink(node, transport, early)
         log.warning("node %s refused to be linked", node.name)
-    except (TransportError, TimeoutError) as error:
+    except (TransportError, TimeoutError, ConnectionAbortedError) as error:
         log.warning("node %s cannot be linked: %s", node.name, str(error) or type(error).__name__)
     fleet.forget(node)
     if transport is not None:
         await transport.close()
     return None
+
+
+async def _introduced(transport: Transport, initialize: bytes) -> list[bytes]:
+    """The answer to `initialize`, and what came with it."""
+    async with asyncio.timeout(INITIALIZE_SECONDS):
+        await transport.send(_own_initialize(initialize))
+        return await transport.receive() or [b"{}"]
 
 
 def _own_initialize(text: bytes) -> bytes:

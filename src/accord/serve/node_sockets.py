@@ -46,7 +46,7 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
     """
     headers = {FORWARD_HEADER: fleet.pass_to(node, principal)}
     try:
-        link = await connect(
+        dialling = connect(
             socket_address(node),
             additional_headers=headers,
             compression=None,
@@ -56,6 +56,7 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
             max_size=max_bytes,
             proxy=None,
         )
+        link = await fleet.while_live(node, _dialled(dialling))
     except ConnectionRefusedError:
         fleet.forget(node)
         raise
@@ -64,6 +65,10 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
         fleet.forget(node)
         return None
     return ForwardedSocket(fleet, node, link)
+
+
+async def _dialled(dialling: connect) -> ClientConnection:
+    return await dialling
 
 
 class ForwardedSocket:

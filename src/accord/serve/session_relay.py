@@ -91,7 +91,7 @@ class SessionRelay:
         self._waiting_bytes = 0
         self._room = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._link_lock = asyncio.Lock()
+        self._link_locks: dict[str, asyncio.Lock] = {}
 
     async def serve(self, serve_agent: Callable[[Transport], Awaitable[None]]) -> None:
         """Serve the client until it is gone, or the agent of this node has ended."""
@@ -283,7 +283,8 @@ class SessionRelay:
     # --- links to other nodes
 
     async def _link_to(self, node: Node) -> NodeLink | None:
-        async with self._link_lock:
+        # One link to a node, and no waiting for another node that does not answer.
+        async with self._link_locks.setdefault(node.incarnation, asyncio.Lock()):
             link = self._links.get(node.incarnation)
             if link is not None and not link.is_over:
                 return link

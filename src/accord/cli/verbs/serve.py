@@ -124,6 +124,8 @@ def _serve(
             Status.USAGE, "start", "uvicorn and websockets are not installed", advice=advice
         ) from error
     scheme = "s" if options.tls_cert else ""
+    if store is not None:
+        application.on_closed(store.close)
 
     def tell(host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -134,8 +136,6 @@ def _serve(
     listener = Listener(
         options.host, options.port, options.tls_cert, options.tls_key, options.drain or Listener.drain_seconds
     )
-    if store is not None:
-        application.on_closed(store.close)
 
     def bound(host: str, port: int) -> None:
         if store is not None and not store.address:
@@ -143,13 +143,17 @@ def _serve(
 
     try:
         run_server(application, listener, limits, tell, bound)
-    except StoreError as error:
-        raise store_failure(error) from error
-    except LocalProtocolError as error:
-        raise UsageFailure(str(error)) from error
-    except OSError as error:
+    except (StoreError, LocalProtocolError, OSError) as error:
+        raise _start_failure(options, error) from error
+
+
+def _start_failure(options: argparse.Namespace, error: Exception) -> CommandFailure:
+    if isinstance(error, StoreError):
+        return store_failure(error)
+    if isinstance(error, OSError):
         message = f"{options.host}:{options.port}: {error.strerror or error}"
-        raise CommandFailure(Status.FAILED, "start", message) from error
+        return CommandFailure(Status.FAILED, "start", message)
+    return UsageFailure(str(error))
 
 
 def _add_token(options: argparse.Namespace) -> int:

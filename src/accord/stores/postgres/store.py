@@ -287,6 +287,10 @@ class PostgresStore(RoundWriter):
         """Let every node know that this one takes no more sessions; it keeps those that it has."""
         await self._write(lambda: self._leased().set_draining())
 
+    async def ask_to_drain(self, name: str) -> bool:
+        """Ask another node to drain, by its row, which it reads; whether there is a live node of this name."""
+        return await self._write(lambda: self._writing().run(lambda connection, _: self._nodes.ask(connection, name)))
+
     async def release_all(self) -> list[str]:
         """Release every session of this process, after the queued events are committed; returns their ids.
 
