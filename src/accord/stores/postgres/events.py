@@ -59,7 +59,8 @@ class EventTable:
         self._sessions = sessions
         self._append = f"""
             with given as (
-                select * from unnest(%(ids)s::text[], %(epochs)s::bigint[], %(totals)s::bigint[], %(prompted)s::boolean[])
+                select * from
+                    unnest(%(ids)s::text[], %(epochs)s::bigint[], %(totals)s::bigint[], %(prompted)s::boolean[])
                     as given(id, epoch, total, prompted)
             ), moved as (
                 update {schema}.sessions s
@@ -101,34 +102,38 @@ class EventTable:
         """
         errors: dict[str, StoreError] = {}
         for start in range(0, len(appends), _SESSIONS_AT_ONCE):
-            some = appends[start : start + _SESSIONS_AT_ONCE]
-            append_id = uuid.uuid4()
+            errors |= self._append_some(writing, appends[start : start + _SESSIONS_AT_ONCE], is_dead)
+        return errors
+
+    def _append_some(
+        self,
+        writing: PersistentConnection,
+        appends: list[SessionAppend],
+        is_dead: Callable[[PostgresConnection, OwnedBy], bool],
+    ) -> dict[str, StoreError]:
+        append_id = uuid.uuid4()
+        errors: dict[str, StoreError] = {}
+        try:
+            left, repeated = writing.run(
+                lambda connection, again: self._try(connection, appends, append_id, again=again)
+            )
+        except StoreError as error:
+            return {each.session_id: error for each in appends}
+        for append in left:
+
+            def append_one(connection: PostgresConnection, again: bool, append: SessionAppend = append) -> None:  # noqa: FBT001
+                self._append_one(connection, append, append_id, is_dead, repeated=repeated or again)
+
             try:
-                left, repeated = writing.run(
-                    lambda connection, again: self._try(connection, some, append_id, again=again)
-                )  # noqa: B023
+                writing.run(append_one)
             except StoreError as error:
-                errors.update((each.session_id, error) for each in some)
-                continue
-            for each in left:
-                try:
-                    writing.run(
-                        lambda connection, again: self._append_one(  # noqa: B023
-                            connection,
-                            each,
-                            append_id,
-                            is_dead,
-                            repeated=repeated or again,  # noqa: B023
-                        )
-                    )
-                except StoreError as error:
-                    errors[each.session_id] = error
+                errors[append.session_id] = error
         return errors
 
     def _try(
         self, connection: PostgresConnection, appends: list[SessionAppend], append_id: uuid.UUID, *, again: bool
     ) -> tuple[list[SessionAppend], bool]:
-        """Append to all sessions whose fence holds; returns the others, and whether an earlier try may have come through."""
+        """Append to all sessions whose fence holds; returns the others, and whether an earlier try may have landed."""
         if again:
             return appends, True
         values = self._values(appends, append_id)
@@ -185,7 +190,7 @@ class EventTable:
         *,
         repeated: bool,
     ) -> None:
-        """Append to one session in a transaction that locks it first: finds a lost commit, or the reason of a refusal."""
+        """Append to one session in a transaction that locks it first; finds a lost commit, or why it is refused."""
         session_id, fence = append.session_id, append.fence
         head = None
         try:
@@ -258,7 +263,8 @@ class EventTable:
         sql = f"""select s.head, e.last, e.count, e.texts from {self._schema}.sessions s
             left join lateral (
                 select last, count, texts from (
-                    select last, count, texts, sum(octet_length(texts)) over (order by last) - octet_length(texts) as before
+                    select last, count, texts,
+                        sum(octet_length(texts)) over (order by last) - octet_length(texts) as before
                     from (select last, count, texts from {self._schema}.events
                           where session = s.number and last > %s order by last limit {PAGE_EVENTS}) as near
                 ) as sized where before < {PAGE_BYTES}

@@ -76,7 +76,6 @@ class NodeLease:
         self._connecting = threading.RLock()
         self._connection = connect(self._hold_lock)
         self._wake_reader, self._wake_writer = socket.socketpair()
-        self._wake_reader.setblocking(False)
         self._threads: list[threading.Thread] = []
 
     # --- on the writing threads
@@ -257,10 +256,13 @@ class NodeLease:
             self._lose(incarnation)
 
     def _renew_for_ever(self) -> None:
-        while not self._is_closed:
-            incarnation = self.incarnation
-            self._sleep(self._renew_at - time.monotonic() if incarnation else self._seconds)
-            if not self._is_closed and incarnation and incarnation == self.incarnation:
+        while True:
+            with self._state:
+                if self._is_closed:
+                    return
+                incarnation, left = self.incarnation, self._renew_at - time.monotonic()
+            self._sleep(left if incarnation else self._seconds)
+            if incarnation:
                 self._renew(incarnation)
 
     def _sleep(self, seconds: float) -> None:

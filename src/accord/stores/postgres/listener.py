@@ -84,7 +84,6 @@ class Listener:
         self._jobs: list[tuple[str, asyncio.AbstractEventLoop, asyncio.Future[int]]] = []
         self._is_closed = False
         self._wake_reader, self._wake_writer = socket.socketpair()
-        self._wake_reader.setblocking(False)
         self._thread = threading.Thread(target=self._run, name="accord-store-listener", daemon=True)
         self._thread.start()
 

@@ -37,7 +37,7 @@ class Fence(NamedTuple):
     epoch: int | None = None
 
 
-class OwnedBy(Exception):  # noqa: N818 - an answer more than an error
+class OwnedBy(Exception):
     """Another incarnation whose lease lasts owns the session."""
 
     def __init__(self, session_id: str, incarnation: str) -> None:
@@ -46,11 +46,11 @@ class OwnedBy(Exception):  # noqa: N818 - an answer more than an error
         self.incarnation = incarnation
 
 
-class StaleLease(Exception):  # noqa: N818 - a new lease is taken
+class StaleLease(Exception):
     """The lease of this process is over."""
 
 
-class StaleClaim(Exception):  # noqa: N818 - becomes a StoreError with the session's name
+class StaleClaim(Exception):
     """The claim of this process on a session is over: another may own it."""
 
     def __init__(self, session_id: str) -> None:
@@ -109,8 +109,8 @@ class NodeTable:
 
     def end(self, connection: PostgresConnection, incarnation: str) -> None:
         """End a lease now."""
-        sql = f"update {self._schema}.nodes set until = clock_timestamp() where incarnation = %s and until > clock_timestamp()"
-        connection.rows(sql, [incarnation])
+        ended = "set until = clock_timestamp() where incarnation = %s and until > clock_timestamp()"
+        connection.rows(f"update {self._schema}.nodes {ended}", [incarnation])
 
     def set_draining(self, connection: PostgresConnection, incarnation: str) -> None:
         connection.rows(f"update {self._schema}.nodes set draining = true where incarnation = %s", [incarnation])

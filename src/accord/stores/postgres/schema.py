@@ -71,10 +71,12 @@ _STEPS: dict[int, tuple[str, ...]] = {
         "create table {schema}.states (session bigint primary key, state bytea not null)",
     ),
     2: (
-        # `vector` has the words of the messages up to the event `last`, behind those of the row before.
+        # `vector` has the words of the messages up to the event `last`, behind those of the row before: of so many
+        # bytes of text.
         """create table {schema}.words (
             session bigint not null,
             last bigint not null,
+            bytes integer not null,
             vector tsvector not null,
             primary key (session, last)
         )""",
@@ -124,11 +126,11 @@ def set_up(connection: PostgresConnection, schema: str) -> None:
 
 def _version(connection: PostgresConnection, schema: str) -> int:
     """The last step of the tables as they are; 0 where there are none."""
-    sql = "select to_regclass(%s) is not null, to_regclass(%s) is not null"
-    row = connection.row(sql, [f"{schema}.format", f"{schema}.sessions"])
-    has_format, has_sessions = row or (False, False)
-    if not has_format:
-        if has_sessions:
+    # From the catalogue and not by `to_regclass`, which may answer from before the wait for another process.
+    sql = "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s"
+    tables = {row[0] for row in connection.rows(sql, [schema.strip('"')])}
+    if "format" not in tables:
+        if "sessions" in tables:
             sentence = f"the schema {schema} of this database belongs to another program: give Accord one of its own"
             raise StoreError(sentence, reason="foreign")
         return 0

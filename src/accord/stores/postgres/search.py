@@ -45,24 +45,23 @@ def index_some(connection: PostgresConnection, sessions: SessionTable, principal
 def _index(connection: PostgresConnection, schema: str, number: int, indexed: int) -> None:
     """Make the last row of a session again with what follows it, or begin a new one behind a full row."""
     with connection.transaction():
-        sql = (
-            f"select last, length(vector) from {schema}.words where session = %s order by last desc limit 2 for update"
-        )
+        sql = f"select last, bytes from {schema}.words where session = %s order by last desc limit 2 for update"
         rows = connection.rows(sql, [number])
         begin = indexed
-        if rows and rows[0][1] * 8 < _ROW_BYTES:
+        if rows and rows[0][1] < _ROW_BYTES:
             begin = rows[1][0] if len(rows) > 1 else 0
         sql = f"select last, count, texts from {schema}.events where session = %s and last > %s order by last limit %s"
-        text, reached = _joined(connection.rows(sql, [number, begin, _READ_ROWS]), begin, indexed)
+        text, size, reached = _joined(connection.rows(sql, [number, begin, _READ_ROWS]), begin, indexed)
         if reached <= indexed:
             return
         connection.rows(f"delete from {schema}.words where session = %s and last > %s", [number, begin])
-        sql = f"insert into {schema}.words values (%s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
-        connection.rows(sql, [number, reached, escaped(text)])
+        row = "(%s, %s, %s, to_tsvector('simple', %s)) on conflict (session, last) do nothing"
+        sql = f"insert into {schema}.words values {row}"
+        connection.rows(sql, [number, reached, size, escaped(text)])
 
 
-def _joined(rows: Iterable[tuple[Any, ...]], begin: int, indexed: int) -> tuple[str, int]:
-    """The text of the messages in these rows, up to the size of one row of words but behind `indexed`."""
+def _joined(rows: Iterable[tuple[Any, ...]], begin: int, indexed: int) -> tuple[str, int, int]:
+    """The text of the messages in these rows, its size, and the last position; beyond `indexed` in any case."""
     parts: list[str] = []
     size, reached = 0, begin
     speaker: object = None
@@ -79,7 +78,7 @@ def _joined(rows: Iterable[tuple[Any, ...]], begin: int, indexed: int) -> tuple[
         if size >= _ROW_BYTES and reached > indexed:
             break
     # A vector has room for a megabyte of words; what is longer than that is found by its beginning.
-    return "".join(parts)[: 8 * _ROW_BYTES], reached
+    return "".join(parts)[: 8 * _ROW_BYTES], size, reached
 
 
 def _event(line: bytes) -> Event | None:

@@ -71,8 +71,8 @@ class SessionTable:
             }
             names = ", ".join(values)
             places = ", ".join(f"%({name})s" for name in values)
-            sql = f"insert into {schema}.sessions ({names}) values ({places}) on conflict (id) do nothing returning number"
-            made = connection.row(sql, values)
+            once = "on conflict (id) do nothing returning number"
+            made = connection.row(f"insert into {schema}.sessions ({names}) values ({places}) {once}", values)
             if made is None:
                 sql = f"select made_by from {schema}.sessions where id = %s"
                 other = connection.row(sql, [escaped(record.id)])
