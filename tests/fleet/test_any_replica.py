@@ -89,9 +89,9 @@ async def test_a_session_of_another_principal_looks_like_one_that_does_not_exist
                     await bob.load_session(wanted, cwd=pair.root)
                 errors.append((caught.value.code, caught.value.message, set(caught.value.data)))
             assert errors[0] == errors[1]
-            assert session.id not in [each.id for each in await bob.list_sessions()]
+            assert session.id not in [each.id async for each in bob.list_sessions()]
             await bob.delete_session(session.id)
-        assert session.id in [each.id for each in await ada.list_sessions()]
+        assert session.id in [each.id async for each in ada.list_sessions()]
         assert await answer_to(session, "two") == "You said: two"
 
 
