@@ -46,8 +46,12 @@ async def test_a_question_of_another_node_is_answered_on_the_connection_of_the_c
         asked.append(question.session.id)
         return True
 
+    async def think(_: accord.client.PermissionQuestion) -> bool:
+        await asyncio.Event().wait()  # until the question is withdrawn, because the other client has answered
+        return False
+
     async with (
-        accord.connect(pair.address("a"), token=token) as at_a,
+        accord.connect(pair.address("a"), token=token, permission=think) as at_a,
         accord.connect(pair.address("b"), token=token, permission=allow) as at_b,
     ):
         first = await at_a.new_session(cwd=pair.root)

@@ -29,6 +29,55 @@ BLOCKING = "tests/agent/test_blocking.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- the fleet
+    Mutant(
+        "fleet",
+        "a forwarded request is forwarded again",
+        "serve/connections.py",
+        "        if node is not None and credentials.forwarded_by is not None:\n",
+        "        if node is not None and credentials.forwarded_by is None and not node:\n",
+        "tests/fleet/test_any_replica.py::test_a_forwarded_request_is_not_forwarded_again",
+    ),
+    Mutant(
+        "fleet",
+        "a session of another principal is opened",
+        "agent/session_registry.py",
+        "        return self._principal is None or record.principal == self._principal\n",
+        "        return self._principal is None or bool(record.principal)\n",
+        "tests/fleet/test_any_replica.py::test_a_session_of_another_principal_looks_like_one_that_does_not_exist",
+    ),
+    Mutant(
+        "fleet",
+        "sessions of all principals are listed",
+        "agent/session_list.py",
+        '        owned = {} if self._principal is None else {"principal": self._principal}\n',
+        "        owned: dict[str, str] = {}\n",
+        "tests/fleet/test_any_replica.py::test_a_session_of_another_principal_looks_like_one_that_does_not_exist",
+    ),
+    Mutant(
+        "fleet",
+        "a lost lease does not stop the turn",
+        "agent/open_session.py",
+        "        self.runner.store_failed(error)\n",
+        "",
+        "tests/fleet/test_failover.py::test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes_nothing",
+    ),
+    Mutant(
+        "fleet",
+        "a pass of another secret is accepted",
+        "serve/fleet_pass.py",
+        '        if not hmac.compare_digest(mac.encode("latin-1", "replace"), self._mac(body).encode()):\n',
+        "        if not mac:\n",
+        "tests/fleet/test_any_replica.py::test_a_pass_that_is_not_of_this_fleet_opens_nothing",
+    ),
+    Mutant(
+        "fleet",
+        "a node that drains keeps its sessions",
+        "serve/fleet.py",
+        "            await self.store.release_all()\n",
+        "            pass\n",
+        "tests/fleet/test_failover.py::test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over",
+    ),
     # --- dialects
     Mutant(
         "dialects",
