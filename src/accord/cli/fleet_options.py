@@ -98,14 +98,14 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
             (options.lease, "--lease"),
             (options.fleet_secret_file, "--fleet-secret-file"),
         ):
-            if given:
+            if given is not None:
                 advice = f"Give --store-file FILE, or put the connection string into {STORE_VARIABLE}"
                 raise UsageFailure(f"{name} is for a server of a fleet, which needs a store", advice=advice)
         return None
     from accord.serve.fleet import check_address, check_node_name  # noqa: PLC0415 - only here
     from accord.stores import PostgresStore  # noqa: PLC0415 - only here
 
-    name = options.node or f"single-{os.getpid()}"
+    name = f"single-{os.getpid()}" if options.node is None else options.node
     if options.node and options.node_address is None and options.host in _ANY_ADDRESS:
         raise UsageFailure(f"the other nodes cannot reach {options.host}: give --node-address http://HOST:PORT")
     try:
