@@ -65,7 +65,7 @@ class Conversation:
             try:
                 while True:
                     await self._prompt(session)
-                    await asyncio.sleep(random.uniform(0.02, 0.2))
+                    await asyncio.sleep(random.uniform(0.1, 0.6))
             except accord.RequestError:
                 continue  # the session may be opened again on this connection
 
