@@ -46,7 +46,7 @@ class Address:
         if values is None:
             # Raised here and not above: the driver's exception quotes the string, and would be its context.
             raise wrong_conninfo()
-        self.password: str = str(values.get("password") or os.environ.get("PGPASSWORD") or "")
+        self.password: str = str(values.get("password") or "")
         added: dict[str, Any] = {
             "application_name": "accord",
             "connect_timeout": max(2, math.ceil(patience_seconds)),
