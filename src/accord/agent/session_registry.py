@@ -10,19 +10,19 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.history import healing, outlined, replayed
+from accord.agent.history import outlined, replayed
 from accord.agent.open_session import OpenSession
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
 from accord.agent.session_clients import Attachment, SessionClients, SharedPublisher, publisher_of
 from accord.agent.session_list import SessionList
+from accord.agent.session_log import learned, restored
 from accord.agent.session_paths import check_session_params, same_directory
 from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, ResourceNotFound, SessionInUse, StoreError
-from accord.protocol.codec import decode_json
 from accord.session.capability import AgentCapabilities
 from accord.session.client_requests import (
     ForkSession,
@@ -178,7 +178,7 @@ class SessionRegistry:
             await store.fork(request.session_id, record, owned=True)
             live = self._make(record, roots, request.meta)
             # A turn that still runs in the source is an interrupted turn in the copy.
-            await self._encode_history(live, store, await self._remember(live, store, heal=True))
+            await learned(live.session, store, await restored(live.session, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
@@ -227,7 +227,7 @@ class SessionRegistry:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(request.session_id), roots, request.meta)
             await self._replay_history(
-                live, store, await self._remember(live, store, heal=first), replay=request.replay
+                live, store, await restored(live.session, store, heal=first), replay=request.replay
             )
             return await self._open(live, servers, known=True)
         except BaseException:
@@ -237,7 +237,7 @@ class SessionRegistry:
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
         live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
-        await self._replay_history(live, store, await self._remember(live, store, heal=False), replay=request.replay)
+        await self._replay_history(live, store, await restored(live.session, store, heal=False), replay=request.replay)
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
@@ -277,23 +277,6 @@ class SessionRegistry:
         asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
         return opened
 
-    async def _remember(self, live: OpenSession, store: Store, *, heal: bool) -> Outline:
-        """Restore the session: its settings, its author's state, and the outline of its log.
-
-        Only a new owner may heal the log: an open turn of another process is not an interrupted one.
-        """
-        session = live.session
-        outline = await outlined(store, session.id)
-        session.broke_off = heal and not outline.is_idle
-        missing = healing(outline) if heal else []
-        if missing:
-            await store.append(session.id, missing)
-            outline.add(missing)
-        state = await store.state(session.id)
-        session.state = None if state is None else decode_json(state)
-        session._settings.restore(outline.config)
-        return outline
-
     async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, *, replay: bool) -> None:
         """Replay the conversation, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
@@ -310,12 +293,6 @@ class SessionRegistry:
                 # Only a client that has it open can still get chunks of an earlier message.
                 encoder.forget_messages()
         await publisher.replay([live.runner.snapshot], encoder)
-
-    async def _encode_history(self, live: OpenSession, store: Store, outline: Outline) -> None:
-        """Encode the history of a copy without sending it: its client knows it from the source."""
-        async for events in replayed(store, live.session.id, outline):
-            for event in events:
-                live.session._publisher.encoder.encode(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -395,8 +372,6 @@ class SessionRegistry:
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """The lock of one session id: openings and closings of a session exclude each other."""
-        if self._shared is not None:
-            return self._shared._lock(session_id)
         lock = self._locks.get(session_id)
         if lock is None:
             lock = self._locks[session_id] = asyncio.Lock()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 from accord.agent.client import ClientCaller
 from accord.agent.history import stopped_plans
 from accord.agent.question import PendingQuestion
-from accord.agent.registrations import Registrations, arguments_for
+from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
 from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
 from accord.agent.threads import HandlerScope
@@ -171,7 +171,7 @@ class TurnRunner:
             expected = {"field": "prompt", "expected": "at least one block"}
             raise InvalidParams("A prompt must not be empty", expected)
         for place, block in enumerate(request.content):
-            kind = _kind(block)
+            kind = kind_of(block)
             if kind not in {"text", "resource_link"} and kind not in self._registrations.accepts:
                 kinds = ", ".join(["text", "resource_link", *sorted(self._registrations.accepts)])
                 raise InvalidParams(
@@ -256,7 +256,8 @@ class TurnRunner:
         except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
             log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
             self.feed(InsertionFailed(prompt, work_error(error)))
-            self._tell_end()
+            self._ended.set()
+            self._ended = asyncio.Event()
         else:
             self.feed(PromptInserted(prompt))
 
@@ -286,7 +287,7 @@ class TurnRunner:
         try:
             await turn._report_failures()
             if turn.command is None:
-                await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
+                await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)
             else:
                 handler = self._registrations.commands[turn.command][1]
                 await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
@@ -357,9 +358,6 @@ class TurnRunner:
             self._timer.cancel()
             self._timer = None
         self.feed(end)
-        self._tell_end()
-
-    def _tell_end(self) -> None:
         self._ended.set()
         self._ended = asyncio.Event()
 
@@ -480,12 +478,3 @@ class TurnRunner:
         SessionEnded: _closed,
         Illegal: _illegal,
     }
-
-
-def _kind(block: Any) -> str:
-    tag = getattr(type(block), "__struct_config__", None)
-    return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
-
-
-async def _nothing(_: Turn) -> None:
-    """Never called: without a prompt handler, prompts are refused on arrival."""

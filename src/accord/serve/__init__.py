@@ -14,7 +14,7 @@ from accord.errors import LocalProtocolError
 from accord.serve.access import AccessCheck
 from accord.serve.application import AgentApplication
 from accord.serve.connections import Connections
-from accord.serve.fleet import Fleet, FleetStore
+from accord.serve.fleet import FleetStore, ServerFleet
 from accord.serve.limits import HostLimits
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostOptions, OnDisconnect
@@ -49,7 +49,7 @@ def application(agent: ServedAgent, **options: object) -> AgentApplication:
     """
     given = _options(options)
     store = getattr(agent, "store", None)
-    fleet = Fleet(store, given.fleet_secret) if isinstance(store, FleetStore) else None
+    fleet = ServerFleet(store, given.fleet_secret) if isinstance(store, FleetStore) else None
     if fleet is None and given.fleet_secret:
         raise LocalProtocolError(
             "a fleet needs a store that its nodes share: give the agent a PostgresStore",
@@ -98,7 +98,7 @@ def _options(options: dict[str, object]) -> HostOptions:
     return HostOptions(**cast("dict[str, Any]", options))
 
 
-def _application(upstream: Upstream, options: HostOptions, fleet: Fleet | None = None) -> AgentApplication:
+def _application(upstream: Upstream, options: HostOptions, fleet: ServerFleet | None = None) -> AgentApplication:
     if options.trace is not None:
         trace = ConnectionTrace(options.trace)
         trace.open()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.serve.access import AccessCheck, HttpRefusal
-from accord.serve.fleet import Fleet
+from accord.serve.fleet import ServerFleet
 from accord.serve.metrics import Metrics
 from accord.serve.node_requests import NodeRequests
 from accord.serve.options import HostOptions
@@ -40,7 +40,7 @@ class Connections:
         owners: SessionOwners | None,
         root: Path,
         options: HostOptions,
-        fleet: Fleet | None = None,
+        fleet: ServerFleet | None = None,
     ) -> None:
         self._upstream = upstream
         self._access = access

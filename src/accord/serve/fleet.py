@@ -20,7 +20,7 @@ from accord.serve.access import HttpRefusal
 from accord.serve.fleet_pass import FleetPass, PassRefused, PassSigner
 from accord.serve.principal import Principal
 
-__all__ = ["Fleet", "FleetStore", "Node", "check_address", "check_node_name"]
+__all__ = ["FleetStore", "Node", "ServerFleet", "check_address", "check_node_name"]
 
 log = logging.getLogger("accord.serve")
 
@@ -101,7 +101,7 @@ def check_address(address: str) -> None:
         raise LocalProtocolError(message, field="node_address", expected="http://HOST:PORT")
 
 
-class Fleet:
+class ServerFleet:
     """The nodes of a fleet, seen from one of them. Without a secret it forwards nothing."""
 
     def __init__(self, store: FleetStore, secret: str = "") -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from accord.errors import TransportError
 from accord.jsonrpc.message import RequestId
-from accord.serve.fleet import Fleet, Node
+from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
 from accord.serve.message_text import RESUME, changed, params_of
 from accord.serve.node_sockets import socket_address
@@ -75,7 +75,7 @@ class NodeLink:
 
 
 async def open_link(
-    fleet: Fleet, node: Node, principal: Principal, initialize: bytes, max_bytes: int
+    fleet: ServerFleet, node: Node, principal: Principal, initialize: bytes, max_bytes: int
 ) -> NodeLink | None:
     """A link to a node, with the `initialize` of the client; None if the node cannot be reached, or refuses it."""
     from accord.transport.websocket import connect_websocket  # noqa: PLC0415 - only where a session is elsewhere

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import h11
 
 from accord.serve.access import HttpRefusal
-from accord.serve.fleet import Fleet, Node
+from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
 from accord.serve.principal import Principal
 from accord.serve.response import Receive, Send
@@ -79,7 +79,7 @@ class _Socket:
 class NodeRequests:
     """Forwards requests to the other nodes of a fleet."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: ServerFleet) -> None:
         self._fleet = fleet
         self._idle: dict[str, list[_Socket]] = {}
         self._tls: ssl.SSLContext | None = None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
-from accord.serve.fleet import Fleet, Node
+from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
 from accord.serve.principal import Principal
 from accord.time_scale import scaled
@@ -38,7 +38,7 @@ def socket_address(node: Node) -> str:
     return f"ws{node.address.removeprefix('http').rstrip('/')}/acp"
 
 
-async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes: int) -> ForwardedSocket | None:
+async def open_socket(fleet: ServerFleet, node: Node, principal: Principal, max_bytes: int) -> ForwardedSocket | None:
     """A socket to another node in the name of a principal; None if there is none to be had just now.
 
     Raises:
@@ -46,7 +46,7 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
     """
     headers = {FORWARD_HEADER: fleet.pass_to(node, principal)}
     try:
-        dialling = connect(
+        opening = connect(
             socket_address(node),
             additional_headers=headers,
             compression=None,
@@ -56,7 +56,7 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
             max_size=max_bytes,
             proxy=None,
         )
-        link = await fleet.while_live(node, _dialled(dialling))
+        link = await fleet.while_live(node, _opened(opening))
     except ConnectionRefusedError:
         fleet.forget(node)
         raise
@@ -67,14 +67,14 @@ async def open_socket(fleet: Fleet, node: Node, principal: Principal, max_bytes:
     return ForwardedSocket(fleet, node, link)
 
 
-async def _dialled(dialling: connect) -> ClientConnection:
-    return await dialling
+async def _opened(opening: connect) -> ClientConnection:
+    return await opening
 
 
 class ForwardedSocket:
     """A socket to another node, behind one of a client."""
 
-    def __init__(self, fleet: Fleet, node: Node, link: ClientConnection) -> None:
+    def __init__(self, fleet: ServerFleet, node: Node, link: ClientConnection) -> None:
         self._fleet = fleet
         self._node = node
         self._link = link

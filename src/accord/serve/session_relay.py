@@ -21,14 +21,21 @@ from accord.agent.request_errors import lost_session, store_error
 from accord.errors import RequestError, SessionInUse, StoreError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
-from accord.serve.fleet import Fleet, Node
+from accord.serve.fleet import Node, ServerFleet
 from accord.serve.local_end import QUEUE_BYTES, LocalEnd
 from accord.serve.message_text import changed, params_of
 from accord.serve.node_links import NodeLink, open_link
 from accord.serve.principal import Principal
 from accord.time_scale import scaled
 from accord.transport import Transport
-from accord.transport.routing import CREATING_METHODS, OPENING_METHODS, Envelope, read_envelope, scope_of
+from accord.transport.routing import (
+    CLOSING_METHODS,
+    CREATING_METHODS,
+    OPENING_METHODS,
+    Envelope,
+    read_envelope,
+    scope_of,
+)
 
 __all__ = ["SessionRelay"]
 
@@ -38,9 +45,7 @@ RETRY_SECONDS = 0.2
 # Beyond the lease of an owner that died: for the claim, and for a database that is slow.
 CLAIM_SECONDS = scaled(5.0)
 _CANCEL_REQUEST = "$/cancel_request"
-_DELETE = "session/delete"
-_FORK = "session/fork"
-_PLACED = OPENING_METHODS | {_DELETE}
+_PLACED = OPENING_METHODS | CLOSING_METHODS
 """Requests that may name a session of which this connection knows nothing yet."""
 
 
@@ -60,7 +65,7 @@ class _Opening:
     @property
     def may_be_repeated(self) -> bool:
         """Whether a node that did not answer may have done it, and nothing is wrong if another does it too."""
-        return not self.is_shown and self.message.method != _FORK
+        return not self.is_shown and self.message.method not in CREATING_METHODS
 
     @property
     def session_id(self) -> str:
@@ -70,7 +75,7 @@ class _Opening:
 class SessionRelay:
     """One connection of a client, to the agents of all nodes that own its sessions."""
 
-    def __init__(self, client: Transport, principal: Principal, fleet: Fleet, max_bytes: int) -> None:
+    def __init__(self, client: Transport, principal: Principal, fleet: ServerFleet, max_bytes: int) -> None:
         self._client = client
         self._principal = principal
         self._fleet = fleet
@@ -257,6 +262,8 @@ class SessionRelay:
                 self._fleet.relayed_sessions += 1
             else:
                 self._routes.pop(session_id, None)
+        elif is_open:
+            self._routes.pop(opening.session_id, None)
         if opening.session_id in self._waiting:
             self._start(self._catch_up(opening.session_id))
 

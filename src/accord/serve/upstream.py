@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from accord.agent import SharedSessions
-from accord.serve.fleet import Fleet
+from accord.serve.fleet import ServerFleet
 from accord.serve.options import OnDisconnect
 from accord.serve.principal import Principal
 from accord.serve.session_relay import SessionRelay
@@ -67,7 +67,7 @@ class AgentUpstream:
         *,
         keeps_turns: bool,
         detached_seconds: float,
-        fleet: Fleet | None = None,
+        fleet: ServerFleet | None = None,
         has_principals: bool = False,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:

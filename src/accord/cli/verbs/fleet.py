@@ -192,16 +192,16 @@ async def _import(store: PostgresStore, options: argparse.Namespace) -> int:
 async def _copied(store: PostgresStore, options: argparse.Namespace, *, outward: bool) -> int:
     from accord.stores import SqliteStore, copy_sessions  # noqa: PLC0415 - only here
 
-    def told(count: int, _: str) -> None:
+    def show_count(count: int, _: str) -> None:
         if count % 100 == 0:
             remark(filled("{} sessions", count))
 
     file = SqliteStore(options.name)
     try:
         if outward:
-            count = await copy_sessions(store, file, principal=options.principal, progress=told)
+            count = await copy_sessions(store, file, principal=options.principal, progress=show_count)
         else:
-            count = await copy_sessions(file, store, target_principal=options.principal, progress=told)
+            count = await copy_sessions(file, store, target_principal=options.principal, progress=show_count)
     finally:
         await file.close()
     put(filled("{} sessions were copied", count))
