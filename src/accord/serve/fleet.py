@@ -258,7 +258,7 @@ class ServerFleet:
     # --- passes
 
     def pass_to(self, node: Node, principal: Principal) -> str:
-        """The header by which a node is told the principal of a request.
+        """The header that names the principal of a request to another node.
 
         Raises:
             HttpRefusal: 502: this node has no secret.

@@ -30,7 +30,7 @@ class PassRefused(Exception):
 
 
 class FleetPass(msgspec.Struct, frozen=True, rename="camel"):
-    """What one node says to another about a request."""
+    """The facts about a request that one node forwards to another."""
 
     sender: str
     """The node that forwards it."""

@@ -22,7 +22,7 @@ from accord.stores.rounds import as_awaitable
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
-    from accord.stores.postgres.listener import Listener
+    from accord.stores.postgres.listener import CommitListener
 
 __all__ = ["PostgresStore"]
 
@@ -64,7 +64,7 @@ class PostgresStore(PostgresWriter):
         """Where other nodes reach this process."""
         self.lease_seconds: float = lease_seconds
         """How long the sessions of this process stay its own when it can reach the database no more."""
-        self._listener: Listener | None = None
+        self._listener: CommitListener | None = None
 
     def __repr__(self) -> str:
         return f"PostgresStore(node={self.node!r})"
@@ -239,7 +239,7 @@ class PostgresStore(PostgresWriter):
     # --- the fleet
 
     async def owner_of(self, session_id: str) -> NodeRecord | None:
-        """The node that owns the session, if its lease lasts; None where nobody does or there is no such session."""
+        """The node that owns the session, if its lease lasts; None for a free session and for an unknown one."""
         return await self._read_now(lambda connection: self._nodes.owner_of(connection, session_id))
 
     async def nodes(self) -> list[NodeRecord]:
@@ -306,15 +306,15 @@ class PostgresStore(PostgresWriter):
             future = self._reader.submit(self._run_reading, job)
         return await as_awaitable(future)
 
-    def _listening(self) -> Listener:
+    def _listening(self) -> CommitListener:
         with self._lock:
             self._refuse_when_closed()
             if self._listener is None:
                 self._listener = self._make_listener()
             return self._listener
 
-    def _make_listener(self) -> Listener:
+    def _make_listener(self) -> CommitListener:
         address = self._address(self._direct)
-        from accord.stores.postgres.listener import Listener  # noqa: PLC0415 - needs the driver
+        from accord.stores.postgres.listener import CommitListener  # noqa: PLC0415 - needs the driver
 
-        return Listener(address, self._schema, self._patience_seconds, self._prepare)
+        return CommitListener(address, self._schema, self._patience_seconds, self._prepare)
