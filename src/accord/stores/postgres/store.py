@@ -11,6 +11,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
@@ -60,11 +62,18 @@ class PostgresStore(PostgresWriter):
         )
         self.node: str = node
         """The name of this process in a fleet; "" where it has none."""
-        self.address: str = address
-        """Where other nodes reach this process."""
         self.lease_seconds: float = lease_seconds
         """How long the sessions of this process stay its own when it can reach the database no more."""
         self._listener: CommitListener | None = None
+
+    @property
+    def address(self) -> str:
+        """Where other nodes reach this process; it may be set until the store is opened."""
+        return self._node.address
+
+    @address.setter
+    def address(self, address: str) -> None:
+        self._node = msgspec.structs.replace(self._node, address=address)
 
     def __repr__(self) -> str:
         return f"PostgresStore(node={self.node!r})"
