@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -308,3 +309,19 @@ def test_the_test_has_an_answer_for_each_question() -> None:
     compile(source, "test_accord.py", "exec")
     assert "permission=[True] * 1" in source
     assert "def test_the_conversation_of_accord(" in source
+
+
+def test_the_test_passes_with_the_trace_beside_it(tmp_path: Path) -> None:
+    prompt = request(2, "session/prompt", sessionId="s1", prompt=[{"type": "text", "text": "hello"}])
+    trace = write(
+        tmp_path / "talk.jsonl",
+        header(),
+        *handshake(),
+        text(CLIENT, prompt),
+        text(AGENT, chunk("s1", "hello to you")),
+        text(AGENT, result(2, stopReason="end_turn")),
+    )
+    (tmp_path / "test_talk.py").write_text(export(trace, "pytest"), encoding="utf-8")
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_talk.py"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=limit(60), check=False)
+    assert done.returncode == 0, done.stdout.decode()

@@ -22,7 +22,7 @@ from accord.trace.index_columns import FAULT, NO_PARTNER, IndexColumns, RecordKi
 from accord.trace.index_file import IndexFile, KeptState
 from accord.trace.reader import TraceRecord, native_record
 
-__all__ = ["IndexProgress", "RowFilter", "TraceIndex"]
+__all__ = ["IndexProgress", "RowFilter", "TraceIndex", "message_at"]
 
 IndexProgress: TypeAlias = Callable[[int, int], None]
 """Called while lines are indexed, with the bytes that are done and all bytes."""
@@ -295,11 +295,9 @@ def _from_base64(raw: str) -> str:
 
 def message_at(path: Path, row: int) -> TraceRecord | None:
     """One record by the index that is kept, without loading it; None where the index has no such row."""
-    file = IndexFile(path)
-    state = file.read_state()
-    place = file.read_place(row) if state is not None and row < state.rows else None
+    place = IndexFile(path).read_place(row)
     if place is None:
         return None
-    with path.open("rb") as trace:
+    with path.open("rb", buffering=0) as trace:
         trace.seek(place[0])
         return native_record(trace.read(place[1]))
