@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -61,6 +62,21 @@ def test_each_record_is_one_line_with_its_facts(accord: Accord, trace: Path) -> 
     assert "(open)" in lines[17]
 
 
+def test_a_reader_that_closes_the_pipe_is_no_error(accord: Accord) -> None:
+    write(accord.cwd / "long.jsonl", header(), *handshake(), *turns(1, 3000))
+    line = shlex.join([*accord.argv, "trace", "long.jsonl", "--as", "ndjson"])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"({line}; echo $? >status) | head -n 1"],
+        env=accord.env,
+        cwd=accord.cwd,
+        capture_output=True,
+        timeout=limit(40),
+        check=True,
+    )
+    assert done.stderr == b""
+    assert (accord.cwd / "status").read_text(encoding="utf-8").strip() == "0"
+
+
 def test_nothing_of_a_trace_reaches_the_terminal_as_a_control_sequence(run: Run, trace: Path) -> None:
     for options in ([], ["--stats"], ["--validate"]):
         assert "\x1b" not in run(trace.name, *options).stdout
@@ -72,7 +88,7 @@ def test_filters_are_combined(run: Run, trace: Path) -> None:
 
     assert numbers("--method", "session/prompt") == [6, 9, 10, 13]
     assert numbers("--method", "session/prompt", "--from", "client") == [6, 10]
-    assert numbers("--session", "s2") == [14, 15, 16]
+    assert numbers("--session", "s2") == numbers("--session", "long") == [14, 15, 16]
     assert numbers("--errors") == [16, 17]
     assert numbers("--grep", "question [1-9]") == [10]
 

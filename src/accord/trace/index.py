@@ -114,7 +114,7 @@ class TraceIndex:
         file = self._file
         total = self.path.stat().st_size
         file.seek(self._end)
-        rest = b""
+        rest = bytearray()
         is_started = self._kept is not None
         while chunk := file.read(CHUNK_BYTES):
             cut = chunk.rfind(b"\n")
@@ -125,8 +125,8 @@ class TraceIndex:
                         f"{self.path} has a line of more than {MAX_LINE_BYTES >> 20} MiB: it is no trace"
                     )
                 continue
-            lines = (rest + chunk[:cut]).split(b"\n")
-            rest = chunk[cut + 1 :]
+            lines = bytes(rest + chunk[:cut]).split(b"\n")
+            rest = bytearray(chunk[cut + 1 :])
             self._end = self._columns.add(lines, self._end)
             if progress is not None:
                 progress(self._end, total)

@@ -163,7 +163,8 @@ def _value(database: sqlite3.Connection, name: str, number: int, place: int) -> 
     values: array[int] = array(COLUMNS[name])
     size = values.itemsize
     with database.blobopen("block", name, number, readonly=True) as blob:
-        values.frombytes(blob[place * size : (place + 1) * size])
+        blob.seek(place * size)
+        values.frombytes(blob.read(size))
     return values[0]
 
 

@@ -82,7 +82,8 @@ def _facts(index: TraceIndex, row: int, kind: RecordKind, message: Any, record: 
     if kind in (RecordKind.REQUEST, RecordKind.RESULT, RecordKind.ERROR) and isinstance(message, dict):
         parts.append(filled("#{}", str(message.get("id"))[:40]))
     if session := index.session(row):
-        parts.append(filled("@{}", session[:_SESSION_CHARACTERS]))
+        # Many agents' ids begin alike.
+        parts.append(filled("@{}", session[-_SESSION_CHARACTERS:]))
     parts.append(size_of(index.size(row)))
     latency = index.latency(row)
     if latency is not None:

@@ -44,7 +44,9 @@ def _parser() -> Parser:
     parser = Parser("trace", USAGE, "Show, filter, count, judge and convert a recording of the wire.", EXAMPLES)
     parser.add_argument("file", metavar="FILE", help="a trace, or the recording of another tool: it is recognised")
     which = parser.add_argument_group("which records")
-    which.add_argument("--session", metavar="S", default="", help="of this session; the beginning of its id is enough")
+    which.add_argument(
+        "--session", metavar="S", default="", help="of this session; the beginning or the end of its id is enough"
+    )
     which.add_argument(
         "--method", metavar="M", default="", help="of this method or kind of update; * at the end for more"
     )
@@ -129,14 +131,14 @@ def _filter(given: argparse.Namespace, index: TraceIndex) -> RowFilter:
     return RowFilter(_session(given.session, index), given.method, pattern, given.source, given.errors)
 
 
-def _session(start: str, index: TraceIndex) -> str:
-    if not start:
+def _session(part: str, index: TraceIndex) -> str:
+    if not part:
         return ""
-    found = [session for session in index.sessions if session.startswith(start)]
-    if start in found or not found:
-        return start
+    found = [session for session in index.sessions if session.startswith(part) or session.endswith(part)]
+    if part in found or not found:
+        return part
     if len(found) > 1:
-        raise UsageFailure(f"{len(found)} sessions begin with {start}", advice="Give more of the id")
+        raise UsageFailure(f"{len(found)} sessions begin or end with {part}", advice="Give more of the id")
     return found[0]
 
 
