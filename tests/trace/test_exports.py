@@ -42,10 +42,10 @@ SECRET = "sk-abcdefgh12345678"  # noqa: S105 - of the sample, and of no service
 def export(path: Path, form: str, **wanted: Any) -> str:
     """An export of a trace of ours."""
     pieces: list[str] = []
-    is_masked = wanted.pop("is_masked", True)
+    is_masked, format_ = wanted.pop("is_masked", True), wanted.pop("format_", "accord-trace")
     with TraceIndex.open(path, keep=False) as index:
         rows = index.select(RowFilter(**wanted))
-        selection = ExportSelection(index, list(rows), is_masked=is_masked, name=path.name)
+        selection = ExportSelection(index, list(rows), is_masked=is_masked, name=path.name, format_=format_)
         EXPORTS[form].write(selection, pieces.append)
     return "".join(pieces)
 
@@ -301,7 +301,7 @@ def test_the_document_quotes_what_was_said_and_lists_what_went_wrong(tmp_path: P
 
 def test_a_recording_of_another_tool_is_no_test_yet() -> None:
     with plain_trace(SAMPLES / "zed.json") as trace, pytest.raises(TraceFileError):
-        export(trace.path, "pytest")
+        export(trace.path, "pytest", format_=trace.format)
 
 
 def test_the_test_has_an_answer_for_each_question() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.cli.show.line import Line, Span, table_lines
-from accord.display import EMPTY, SafeText, exact, filled, joined, own, prose_line
+from accord.display import EMPTY, SafeText, exact, filled, joined, own, prose_line, trimmed
 from accord.trace.imports.source import json_value
 from accord.trace.index import TraceIndex
 from accord.trace.index_columns import RecordKind
@@ -123,7 +123,7 @@ def _other(kind: RecordKind, record: TraceRecord) -> list[Span]:
             return [Span(filled("{} ended, {}", record.source, how), "dim")]
         case RecordKind.HEADER:
             command = exact(" ".join(record.command), _TEXT_CHARACTERS)
-            return [Span(filled("{} by {}  {}", record.format, record.tool, command), "dim")]
+            return [Span(trimmed(filled("{} by {}  {}", record.format, record.tool, command)), "dim")]
         case _:
             return [Span(own("a line that is no record"), "yellow")]
 

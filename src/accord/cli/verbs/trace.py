@@ -157,6 +157,7 @@ def _export(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, wan
         rows if isinstance(rows, range) else list(rows),
         is_masked=trace.redacted or given.raw,
         name=Path(given.file).name,
+        format_=trace.format,
     )
     with export_output(Path(given.output) if given.output else None, Path(given.file)) as put:
         EXPORTS[given.form].write(selection, put)
