@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import select
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -47,8 +49,14 @@ def one_kill(folder: Path, seed: int) -> None:
             assert tap.process.wait(SECONDS) in {0, 141}
         wait_until_gone(agent)
 
-    up, down = texts_of(file, "client"), texts_of(file, "agent")[1:]
     lost = 1 if victim == "tap" else 0
+    # The recorder outlives a killed tap for as long as it takes to record what it was handed.
+    deadline = time.monotonic() + (SECONDS if lost else 0)
+    while not (up := texts_of(file, "client")) or len(up) < len(lines) - lost or len(texts_of(file, "agent")) < len(up):
+        if time.monotonic() > deadline:
+            break
+        select.select([], [], [], 0.01)
+    up, down = texts_of(file, "client"), texts_of(file, "agent")[1:]
     assert up == lines[: len(up)]
     assert down == lines[: len(down)]
     assert len(lines) - len(up) <= lost
