@@ -21,6 +21,7 @@ VERBS = {
     "tap": "record what an editor and an agent say to each other",
     "replay": "one side of a recorded conversation against a live other",
     "check": "judge whether an agent or a client keeps the protocol",
+    "trace": "show, filter, judge and convert a recording of the wire",
 }
 LATER = ("inspect", "bridge", "proxy")
 

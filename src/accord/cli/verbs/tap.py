@@ -81,38 +81,23 @@ def _report(sentence: str) -> None:
 def _open(options: argparse.Namespace, command: Sequence[str], pid: int) -> TraceWriter:
     from pathlib import Path  # noqa: PLC0415 - the agent starts first
 
-    from accord.trace.writer import TraceWriter  # noqa: PLC0415
+    from accord.trace.new_file import create_writer  # noqa: PLC0415
 
     agent = Path(command[0]).name
     wanted = Path(options.write) if options.write else _default_path(agent, pid, options)
     if options.gzip and wanted.suffix != ".gz":
         wanted = wanted.with_name(f"{wanted.name}.gz")
-    attempt = 1
-    while True:
-        try:
-            writer = TraceWriter(
-                _numbered(wanted, attempt),
-                raw=options.raw,
-                max_bytes=options.max_bytes or DEFAULT_MAX_BYTES,
-                compress=options.gzip,
-                command=command,
-                agent=agent,
-            )
-        except FileExistsError:
-            attempt += 1
-            continue
-        if options.verbose:
-            _report(f"recording into {writer.path}")
-        return writer
-
-
-def _numbered(path: Path, attempt: int) -> Path:
-    """The path itself, then `a-2.jsonl`, `a-3.jsonl` for `a.jsonl`."""
-    if attempt == 1:
-        return path
-    stem, dot, suffix = path.name.lstrip(".").partition(".")
-    hidden = "." * (len(path.name) - len(path.name.lstrip(".")))
-    return path.with_name(f"{hidden}{stem}-{attempt}{dot}{suffix}")
+    writer = create_writer(
+        wanted,
+        raw=options.raw,
+        max_bytes=options.max_bytes or DEFAULT_MAX_BYTES,
+        compress=options.gzip,
+        command=command,
+        agent=agent,
+    )
+    if options.verbose:
+        _report(f"recording into {writer.path}")
+    return writer
 
 
 def _default_path(agent: str, pid: int, options: argparse.Namespace) -> Path:
