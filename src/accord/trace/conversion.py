@@ -109,10 +109,9 @@ def _is_packed(path: Path) -> bool:
 
 
 def _facts(header: TraceRecord) -> dict[str, Any]:
-    """What the header of a converted file says beside the format's own keys."""
+    """The times and the fidelity of a trace, which its header names where it was imported once."""
     times: Times = "epoch"
     verbatim = True
-    # A file of ours that was imported once says so in a note of its own.
     if header.tool.endswith(")"):
         name = header.tool.rpartition("(from ")[2].rstrip(")")
         if name in IMPORTERS:
