@@ -13,6 +13,7 @@ from typing import TypeAlias
 import pytest
 
 from accord.cli.main import main
+from accord.trace.exports.formats import EXPORTS
 from accord.trace.index_file import index_path
 from tests.cli.command import Accord, Result
 from tests.limits import limit
@@ -175,6 +176,7 @@ def test_a_message_that_does_not_fit_and_a_broken_rule_are_named_and_the_status_
     assert "no_such/method" in result.stdout
     assert "ACCORD-PATH-001" in result.stdout
     assert "3 messages and" in result.stdout
+    assert "1 messages and" in run("bad.jsonl", "--validate", "--method", "session/update").stdout
 
 
 # --- usage
@@ -206,6 +208,44 @@ def test_a_line_or_a_file_that_cannot_be_used_is_one_sentence_and_status_two(
     assert (result.status, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert "Traceback" not in result.stderr
+
+
+HOSTILE = (
+    b'{"type":"text","t":1,"conn":1,"from":"agent","to":"client","enc":"base64","raw":"!!a"}\n',
+    text(AGENT, request(1, "a"), t=1e308),
+    text(CLIENT, {"jsonrpc": "2.0", "id": 1, "result": {}}, t=-1e308),
+    b'{"type":"text","t":1,"conn":99999999999999999999,"from":"client","to":"agent","raw":"{}"}\n',
+    b'{"type":"text","t":1,"conn":-5,"from":"client","to":"agent","raw":"{}"}\n',
+    b'{"type":"header","t":1}\n{"type":"end"}\n{"type":"start","pid":"x"}\n{"type":"stderr","raw":5}\n',
+    b'\n[]\n{"type":["x"]}\n{"type":"note"}\n\xff\xfe\n{"type":"text","raw":"\xff"}\n',
+    text(AGENT, "[" * 5000),
+    text(AGENT, {"jsonrpc": "2.0", "id": {"a": 1}, "method": ["x"]}),
+    text(AGENT, {"jsonrpc": "2.0", "id": 5, "error": "x"}),
+    text(CLIENT, request(10**30, "initialize", protocolVersion=10**30)),
+    text(AGENT, {"jsonrpc": "2.0", "id": 10**30, "result": {"protocolVersion": "x"}}),
+    text(AGENT, request(7, "session/request_permission", sessionId="s1", toolCall=5, options="x")),
+    text(CLIENT, {"jsonrpc": "2.0", "id": 7, "result": []}),
+    text(AGENT, '"\\ud800"'),
+    *(
+        text(AGENT, {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": update}})
+        for update in ({"sessionUpdate": ["x"]}, {"sessionUpdate": "tool_call", "toolCallId": None}, 5)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--stats"], ["--validate"], ["--errors"], ["--grep", "x"], *(["--as", name] for name in EXPORTS)],
+    ids=" ".join,
+)
+def test_hostile_records_are_shown_and_converted_without_a_traceback(
+    accord: Accord, run: Run, options: list[str]
+) -> None:
+    write(accord.cwd / "hostile.jsonl", header(), *handshake(), *turns(1, 1), *HOSTILE)
+    result = run("hostile.jsonl", *options)
+    assert result.status == (1 if options == ["--validate"] else 0)
+    assert result.stdout
+    assert result.stderr == ""
 
 
 # --- a trace that grows

@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple, Self, TypeAlias
 import msgspec
 
 from accord.trace.format import TraceFileError
-from accord.trace.index_columns import FAULT, NO_PARTNER, IndexColumns, RecordKind
+from accord.trace.index_columns import FAULT, MAX_SECONDS, NO_PARTNER, IndexColumns, RecordKind
 from accord.trace.index_file import IndexFile, KeptState
 from accord.trace.reader import TraceRecord, native_record
 
@@ -151,8 +151,8 @@ class TraceIndex:
         return self._block[start : start + length]
 
     def record(self, row: int) -> TraceRecord:
-        """The record of a row."""
-        return native_record(self.line(row))
+        """The record of a row; a time or an encoding that is none is left out."""
+        return _readable(native_record(self.line(row)))
 
     def records(self, rows: Iterable[int] | None = None) -> Iterator[tuple[int, TraceRecord]]:
         """Rows with their records, in order; all of them unless given."""
@@ -273,6 +273,17 @@ class _RawLine(msgspec.Struct, gc=False):
 _decode_raw = msgspec.json.Decoder(_RawLine).decode
 
 
+def _readable(record: TraceRecord) -> TraceRecord:
+    if abs(record.t) >= MAX_SECONDS:
+        record.t = 0.0
+    if record.encoding:
+        try:
+            record.raw  # noqa: B018 - decoding is the test
+        except ValueError:
+            record.encoding = ""
+    return record
+
+
 def _where(rows: Iterable[int], column: array[int], numbers: set[int]) -> list[int]:
     return [row for row in rows if column[row] in numbers] if numbers else []
 
@@ -300,4 +311,4 @@ def message_at(path: Path, row: int) -> TraceRecord | None:
         return None
     with path.open("rb", buffering=0) as trace:
         trace.seek(place[0])
-        return native_record(trace.read(place[1]))
+        return _readable(native_record(trace.read(place[1])))

@@ -74,8 +74,8 @@ def run(arguments: Sequence[str]) -> int:
         with ExitStack() as stack:
             trace = stack.enter_context(plain_trace(Path(given.file), _copying(progress)))
             index = stack.enter_context(_index(trace, progress))
-            progress.stop()
-            return _done(given, trace, index)
+            progress.erase()
+            return _done(given, trace, index, progress)
     except TraceFileError as error:
         raise UsageFailure(str(error)) from error
     finally:
@@ -105,15 +105,15 @@ def _index(trace: PlainTrace, progress: Progress) -> TraceIndex:
     return TraceIndex.open(trace.path, keep=trace.is_original, progress=show)
 
 
-def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex) -> int:
+def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, progress: Progress) -> int:
     wanted = _filter(given, index)
     if given.validate:
         from accord.cli.trace.findings import show_findings  # noqa: PLC0415 - the rules are many modules
 
-        return show_findings(stdout_screen(Progress(sys.stderr, shown=False)), index, trace)
+        return show_findings(stdout_screen(progress), progress, index, trace, index.select(wanted))
     if given.form:
         return _export(given, trace, index, wanted)
-    screen = stdout_screen(Progress(sys.stderr, shown=False))
+    screen = stdout_screen(progress)
     if given.stats:
         screen.lines(statistics_lines(index, statistics_of(index, index.select(wanted))))
     elif given.follow:
