@@ -13,7 +13,7 @@ from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpecte
 from accord.check.engine.record import Record
 from accord.check.options import Options
 from accord.check.remote import access, http_requests, http_streams, websocket_messages
-from accord.check.remote.endpoint import REMOTE_STEPS, Endpoint
+from accord.check.remote.endpoint import LATE, REMOTE_STEPS, Endpoint
 from accord.check.remote.raw_http import JSON, HttpAnswer
 from accord.check.remote.raw_websocket import RawSocket, open_socket
 from accord.check.rule import CheckRule
@@ -86,9 +86,11 @@ async def run_remote(
             await _run_step(step, address, options, folder, evidence, offer)
             done += 1
 
-    for failure in await asyncio.gather(*map(run, steps), return_exceptions=True):
-        if isinstance(failure, BaseException):
-            raise failure
+    for is_late in (False, True):
+        chosen = [step for step in steps if (step.order >= LATE) is is_late]
+        for failure in await asyncio.gather(*map(run, chosen), return_exceptions=True):
+            if isinstance(failure, BaseException):
+                raise failure
 
 
 async def _run_step(
