@@ -10,9 +10,9 @@ import pytest
 
 from accord.check import CAUSES, RULES, CheckRule, Options, Outcome, Report, check_agent
 from accord.check.agent.conversation import STEPS
+from accord.check.agent.remote import REMOTE_STEPS
 from accord.check.client.conversation import STEPS as PARTS
 from accord.check.engine.judging import JUDGES, Judge
-from accord.check.remote import REMOTE_STEPS
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
 from tests.check.faults.server import SERVER_FAULTS

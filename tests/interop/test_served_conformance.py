@@ -131,7 +131,7 @@ async def test_a_server_breaks_what_it_broke_before(
 
 def section() -> str:
     text = PAGE.read_text(encoding="utf-8")
-    return text.partition("\n## What was found of servers\n")[2].partition("\n## ")[0]
+    return text.partition("\n## Servers that were judged\n")[2].partition("\n## ")[0]
 
 
 def test_the_page_tells_of_each_server_what_is_asserted_here() -> None:

@@ -840,7 +840,7 @@ MUTANTS = (
     Mutant(
         "checks",
         "two readers of a stream that share its messages are no fault",
-        "check/remote/http_streams.py",
+        "check/agent/remote/http_streams.py",
         '    elif not run["ended"]:\n',
         '    elif run["ended"] is None:\n',
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
@@ -849,7 +849,7 @@ MUTANTS = (
     Mutant(
         "checks",
         "a check writes its token into the report",
-        "check/remote/raw_http.py",
+        "check/agent/remote/raw_http.py",
         'SHOWN = ("accept",',
         'SHOWN = ("authorization", "accept",',
         "tests/check/test_server_faults.py::test_a_token_is_in_no_record_of_a_check",
@@ -867,7 +867,7 @@ MUTANTS = (
         "nothing reads the answer to the end of a session that was not opened",
         "transport/http.py",
         '            if message.kind == "request":\n                # The answer',
-        '            if message.kind == "request" and message.method not in CLOSING_METHODS:\n                # The answer',
+        '            if message.kind == "request" and "/new" in message.method:\n                # The answer',
         "tests/serve/test_refused_messages.py::test_the_end_of_a_session_without_a_stream_is_answered[session/delete]",
     ),
     Mutant(
