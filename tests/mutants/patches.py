@@ -855,6 +855,14 @@ MUTANTS = (
         "tests/check/test_server_faults.py::test_a_token_is_in_no_record_of_a_check",
     ),
     Mutant(
+        "attachment",
+        "clients that were not the first to answer do not see which answer counts",
+        "agent/session_clients.py",
+        "                task.cancel(withdrawal)\n",
+        "                task.cancel()\n",
+        "tests/serve/test_attachment.py::test_two_clients_have_one_session_and_the_first_answer_counts",
+    ),
+    Mutant(
         "resumption",
         "a refused message leaves a hole among those of its connection",
         "transport/http.py",
