@@ -856,6 +856,14 @@ MUTANTS = (
     ),
     Mutant(
         "attachment",
+        "a client whose loss was not noticed gets a second process",
+        "serve/websocket.py",
+        "                kept.leave()  #",
+        "                kept.links  #",
+        "tests/serve/test_gateway.py::test_a_client_that_comes_back_before_its_loss_is_noticed_gets_its_process",
+    ),
+    Mutant(
+        "attachment",
         "clients that were not the first to answer do not see which answer counts",
         "agent/session_clients.py",
         "                task.cancel(withdrawal)\n",
