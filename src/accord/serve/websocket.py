@@ -195,6 +195,8 @@ class ServedSocket:
         cursor = cursor_of(params_of(text).get("cursor"))
         if kept.has_ended or cursor is None or not kept.rewind(None, cursor):
             reason = "unknown" if kept.has_ended else "gap"
+            if reason == "gap":
+                kept.leave()  # the next connection of this client takes its agent over
             await self._say(_not_resumed(message, reason))
             await self._close(1000, "not resumed")
             return None
