@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from accord.telemetry.provider import telemetry
-from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, start_span
+from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, start_span
 
 __all__ = ["model_span", "note_tokens"]
 
 
-def model_span(provider: str, model: str) -> TraceSpan:
+def model_span(provider: str, model: str) -> OperationSpan:
     """The span of a request to a model, below the current one."""
     on = telemetry()
     if on is None:
@@ -20,7 +20,7 @@ def model_span(provider: str, model: str) -> TraceSpan:
     return span
 
 
-def note_tokens(span: TraceSpan, input_tokens: int, output_tokens: int) -> None:
+def note_tokens(span: OperationSpan, input_tokens: int, output_tokens: int) -> None:
     """Note the tokens that the model's provider counted."""
     if not isinstance(span, RecordedSpan):
         return

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span as ProviderSpan
 
-__all__ = ["NO_SPAN", "RecordedSpan", "TraceSpan", "error_type", "parent_of", "start_span"]
+__all__ = ["NO_SPAN", "OperationSpan", "RecordedSpan", "error_type", "parent_of", "start_span"]
 
 log = logging.getLogger("accord.telemetry")
 
 
-class TraceSpan:
+class OperationSpan:
     """The span of something while telemetry is off: it does nothing.
 
     As a context it is the current span inside, and ends with it; an exception is its failure.
@@ -74,10 +74,10 @@ class TraceSpan:
         self.end()
 
 
-NO_SPAN = TraceSpan()
+NO_SPAN = OperationSpan()
 
 
-class RecordedSpan(TraceSpan):
+class RecordedSpan(OperationSpan):
     """A span of a provider, whose sampler decides whether it is exported. `on_end` is called once, before its end."""
 
     is_recorded = True
@@ -151,7 +151,7 @@ def start_span(
     *,
     parent: Context | None = None,
     on_end: Callable[[RecordedSpan], None] | None = None,
-) -> TraceSpan:
+) -> OperationSpan:
     """Start a span below that of `parent`, below the current one where that is None."""
     from opentelemetry.trace import SpanKind, set_span_in_context  # noqa: PLC0415 - telemetry is on
 
@@ -164,7 +164,7 @@ def start_span(
         return NO_SPAN
 
 
-def parent_of(meta: Mapping[str, Any] | None, within: TraceSpan = NO_SPAN) -> Context:
+def parent_of(meta: Mapping[str, Any] | None, within: OperationSpan = NO_SPAN) -> Context:
     """The context for a span of something that a peer began: the peer's, that of `within`, or an empty one.
 
     Never the current one: a task that serves a peer may have been made while something else was served.

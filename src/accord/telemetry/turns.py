@@ -8,12 +8,12 @@ from typing import Any
 from accord.session.turn_io import HandlerCancelled, HandlerFailed, HandlerFinished, Input
 from accord.telemetry.calls import LinkFacts, request_attributes
 from accord.telemetry.provider import telemetry
-from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, error_type, parent_of, start_span
+from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, error_type, parent_of, start_span
 
 __all__ = ["end_tool", "end_turn", "tool_span", "turn_span"]
 
 
-def turn_span(method: str, prompt: Any, facts: LinkFacts, command: str | None) -> TraceSpan:
+def turn_span(method: str, prompt: Any, facts: LinkFacts, command: str | None) -> OperationSpan:
     """The span of a turn: below the one that the prompt's `_meta` names, else one without a parent."""
     on = telemetry()
     if on is None:
@@ -22,7 +22,7 @@ def turn_span(method: str, prompt: Any, facts: LinkFacts, command: str | None) -
     return start_span(on, method, "SERVER", attributes, parent=parent_of(prompt.meta), on_end=_count_turn)
 
 
-def end_turn(span: TraceSpan, end: Input, request_id: str | int | None) -> None:
+def end_turn(span: OperationSpan, end: Input, request_id: str | int | None) -> None:
     """End the span of a turn with the input that ends it; `request_id` is that of its prompt, as far as it is known."""
     if not span.is_recorded:
         return
@@ -41,7 +41,7 @@ def end_turn(span: TraceSpan, end: Input, request_id: str | int | None) -> None:
     span.end()
 
 
-def _note_tokens(span: TraceSpan, usage: Any) -> None:
+def _note_tokens(span: OperationSpan, usage: Any) -> None:
     if usage is not None and isinstance(span, RecordedSpan):
         for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             span.set(f"gen_ai.usage.{kind}_tokens", count)
@@ -55,7 +55,7 @@ def _count_turn(span: RecordedSpan) -> None:
         span.telemetry.errors.add(1, {"acp.operation": "turn", "error.type": span.labels["error.type"]})
 
 
-def tool_span(name: str, kind: str, call_id: str, session_id: str) -> TraceSpan:
+def tool_span(name: str, kind: str, call_id: str, session_id: str) -> OperationSpan:
     """The span of a tool call, below the current one: the turn's, or one that its author began."""
     on = telemetry()
     if on is None:
@@ -70,7 +70,7 @@ def tool_span(name: str, kind: str, call_id: str, session_id: str) -> TraceSpan:
     return start_span(on, f"execute_tool {name}", "INTERNAL", attributes, on_end=_count_tool)
 
 
-def end_tool(span: TraceSpan, status: str, error: BaseException | None) -> None:
+def end_tool(span: OperationSpan, status: str, error: BaseException | None) -> None:
     """End the span of a tool call with its last status."""
     span.set("acp.tool.status", status)
     if status == "failed":
