@@ -58,6 +58,8 @@ class Application:
         self.events: list[MutableMapping[str, Any]] = []
         self.go = asyncio.Event()
         self.go.set()
+        self.may_accept = asyncio.Event()
+        self.may_accept.set()
         self.ended = asyncio.Event()
         self.extensions: Any = None
         self.send: Any = None
@@ -65,6 +67,7 @@ class Application:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.extensions, self.send = scope["extensions"], send
         await receive()
+        await self.may_accept.wait()
         await send({"type": "websocket.accept"})
         while not self.events or self.events[-1]["type"] != "websocket.disconnect":
             await self.go.wait()
@@ -76,7 +79,7 @@ class Application:
         return [event.get("text") for event in self.events if event["type"] == "websocket.receive"]
 
 
-async def connected(application: Application) -> tuple[SocketProtocol, Wire]:
+def connecting(application: Application) -> tuple[SocketProtocol, Wire]:
     config = uvicorn.Config(
         application, ws=SocketProtocol, ws_max_size=MAX_BYTES, ws_per_message_deflate=False, log_config=None
     )
@@ -87,6 +90,11 @@ async def connected(application: Application) -> tuple[SocketProtocol, Wire]:
     lines = ["GET /acp HTTP/1.1", "Host: here", "Upgrade: websocket", "Connection: Upgrade"]
     lines += [f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", "", ""]
     protocol.data_received("\r\n".join(lines).encode())
+    return protocol, wire
+
+
+async def connected(application: Application) -> tuple[SocketProtocol, Wire]:
+    protocol, wire = connecting(application)
     async with asyncio.timeout(limit(5.0)):
         while b"101" not in wire.written:
             await asyncio.sleep(0)
@@ -207,6 +215,20 @@ def parsed(data: bytes) -> list[Frame]:
         except StopIteration as parsed_frame:
             frames.append(parsed_frame.value)
     return frames
+
+
+async def test_frames_that_came_before_the_upgrade_was_answered_are_not_lost() -> None:
+    application = Application()
+    application.may_accept.clear()
+    protocol, wire = connecting(application)
+    protocol.data_received(masked(Opcode.TEXT, b"early"))
+    assert not wire.is_reading_now
+    application.may_accept.set()
+    async with asyncio.timeout(limit(5.0)):
+        while application.texts != ["early"]:
+            await asyncio.sleep(0)
+    assert wire.is_reading_now
+    protocol.connection_lost(None)
 
 
 def test_no_text_is_no_frame() -> None:

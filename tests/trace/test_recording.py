@@ -72,9 +72,9 @@ def test_a_text_over_the_limit_is_its_begin_and_its_size_and_the_next_ones_follo
 
 def test_a_frame_over_the_limit_does_not_stop_the_recording() -> None:
     frame = b'Content-Length: 8\r\n\r\n{"id":2}'
-    found = recorded(
-        b"Content-Length: 5000\r\n\r\n" + b"x" * 5000 + frame * 3, list(range(0, 5100, 300)), max_bytes=500
-    )
+    large = b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000
+    ends = [len(large) + len(frame) * count for count in range(4)]
+    found = recorded(large + frame * 4, [*range(0, 20_000, 300), *ends], max_bytes=500)
     assert found[0][2] == "too-long"
     # The frame right behind it may be taken for its end.
     assert [each[:2] for each in found[-2:]] == [(b'{"id":2}', "headers")] * 2

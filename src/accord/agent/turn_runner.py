@@ -114,7 +114,10 @@ class OpenPrompt:
 
     async def _settled(self) -> None:
         if self._after is not None:
-            await asyncio.shield(self._after)
+            if self._after.done():
+                self._after.result()
+            else:
+                await asyncio.shield(self._after)
 
 
 class TurnRunner:

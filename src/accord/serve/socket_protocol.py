@@ -6,12 +6,14 @@ get the frames that are not read here whole, so that their parser never stands i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import apply_mask
+from websockets.protocol import Protocol, Side
 
 from accord.serve.websocket import TEXTS
 
@@ -29,6 +31,8 @@ _MASK_BYTES = 4
 class SocketProtocol(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.queue: _EventQueue = _EventQueue()  # type: ignore[assignment]
+        self.writable: _Gate = _Gate()  # type: ignore[assignment]
         self._unread = b""
         """The beginning of a frame."""
         self._passing_bytes = 0
@@ -52,6 +56,16 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     # --- what is sent
 
+    def start_keepalive(self) -> None:
+        super().start_keepalive()
+        # The handshake is over; what it needed would be a third of what an idle socket takes.
+        del self.request, self.response
+        self.scope["headers"] = []
+        max_bytes = self.config.ws_max_size
+        self.conn = Protocol(Side.SERVER, max_size=max_bytes, logger=self.logger)  # type: ignore[assignment]
+        if self._unread:
+            self.loop.call_soon(self.data_received, b"")
+
     async def send(self, message: MutableMapping[str, Any]) -> None:  # type: ignore[override]
         """See ASGI; and `TEXTS`."""
         texts = message.get(TEXTS)
@@ -68,7 +82,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         if not self.handshake_complete and self.handshake_initiated:
-            self._is_broken = True  # frames before the upgrade was answered: their beginning is in `websockets` already
+            # Frames before the upgrade was answered, by a client that may not have been let in yet: no more of them.
+            self._unread += data
+            self.read_paused = True
+            self.transport.pause_reading()
+            return
         if self._is_broken or not self.handshake_complete:
             super().data_received(data)
             return
@@ -123,10 +141,69 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     async def receive(self) -> Any:
         """See ASGI. While much waits here, nothing more is read."""
-        event = await super().receive()
+        event = await self.queue.get()
         if self.queue.empty():
             self._queued_bytes = 0
+            if self.read_paused:
+                self.read_paused = False
+                self.transport.resume_reading()
         return event
+
+
+class _EventQueue:
+    """`asyncio.Queue` for one reader, as far as uvicorn uses it; a tenth of its size."""
+
+    __slots__ = ("_events", "_waiter")
+
+    def __init__(self) -> None:
+        self._events: list[Any] = []
+        self._waiter: asyncio.Future[None] | None = None
+
+    def empty(self) -> bool:
+        return not self._events
+
+    def put_nowait(self, event: Any) -> None:
+        self._events.append(event)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def get(self) -> Any:
+        while not self._events:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._events.pop(0)
+
+
+class _Gate:
+    """`asyncio.Event` as far as uvicorn uses it; it begins open, and a waiter costs only where there is one."""
+
+    __slots__ = ("_is_open", "_waiters")
+
+    def __init__(self) -> None:
+        self._is_open = True
+        self._waiters: list[asyncio.Future[None]] | None = None
+
+    def is_set(self) -> bool:
+        return self._is_open
+
+    def clear(self) -> None:
+        self._is_open = False
+
+    def set(self) -> None:
+        self._is_open = True
+        waiters, self._waiters = self._waiters, None
+        for waiter in waiters or ():
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self) -> None:
+        while not self._is_open:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters = [*(self._waiters or ()), waiter]
+            await waiter
 
 
 def frames_of(texts: Iterable[bytes]) -> bytes:

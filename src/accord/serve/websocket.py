@@ -77,6 +77,7 @@ class ServedSocket:
         self._takes_texts = takes_texts
         self._connection_id = new_connection_id()
         self._unacknowledged = 0
+        self._is_reading = False
 
     async def serve(self) -> None:
         """Accept the socket and serve it until it is gone."""
@@ -177,23 +178,31 @@ class ServedSocket:
 
     async def _run(self, connection: RemoteConnection) -> None:
         link = StreamLink(connection.streams.get(None))
+        reader = asyncio.current_task()
+        assert reader is not None  # noqa: S101 - a coroutine runs in one
         writer = asyncio.get_running_loop().create_task(self._write(connection, link))
-        reader = asyncio.get_running_loop().create_task(self._read(connection, link))
+        writer.add_done_callback(lambda _: reader.cancel() if self._is_reading else None)
         connection.writers.add(writer)
         try:
-            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            self._is_reading = True
+            await self._read(connection, link)
+        except asyncio.CancelledError:
+            # The writer has ended, and with it the socket: that is no cancel of the server.
+            if not writer.done() or reader.uncancel():
+                raise
+        except (_Closed, OSError):
+            pass
         finally:
+            self._is_reading = False
             link.end()
             connection.writers.discard(writer)
-            for task in (reader, writer):
-                task.cancel()
-            await asyncio.gather(reader, writer, return_exceptions=True)
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
             connection.detach()
-        for task in (reader, writer):
-            error = None if task.cancelled() else task.exception()
-            # To write to a socket that is gone is an `OSError` of the server.
-            if error is not None and not isinstance(error, _Closed | OSError):
-                log.error("a socket of %s failed", self._principal.name, exc_info=error)
+        error = None if writer.cancelled() else writer.exception()
+        # To write to a socket that is gone is an `OSError` of the server.
+        if error is not None and not isinstance(error, _Closed | OSError):
+            log.error("a socket of %s failed", self._principal.name, exc_info=error)
 
     async def _read(self, connection: RemoteConnection, link: StreamLink) -> None:
         try:

@@ -49,11 +49,11 @@ class ReplayedAgent:
 
     @property
     def prompts(self) -> list[str]:
-        """The texts of the recorded prompts."""
-        found = [
-            step.body for step in self._conversation.of_side("client", "request") if step.method == "session/prompt"
-        ]
-        return ["".join(_texts(body)) for body in found]
+        """The texts of the recorded prompts, without those that the agent refused."""
+        recorded = self._conversation
+        asked = [step for step in recorded.of_side("client", "request") if step.method == "session/prompt"]
+        accepted = [step for step in asked if "error" not in ((recorded.answer_of(step) or step).body or {})]
+        return ["".join(_texts(step.body)) for step in accepted]
 
     @property
     def deviations(self) -> list[str]:

@@ -236,8 +236,10 @@ class HttpTransport(RemoteTransport):
         elif message.method in OPENING_METHODS:
             await self._open_session(text, message, session)
         else:
-            if message.method not in CLOSING_METHODS and message.kind == "request":
-                self._open_stream(session)
+            if message.kind == "request":
+                # The answer comes on the session's stream, also to the end of a session that was never opened here;
+                # some servers do not know that one, and answer on the connection stream.
+                self._open_stream(session, is_known=message.method not in CLOSING_METHODS)
             await self._deliver_post(text, message, session)
 
     async def _open_session(self, text: bytes, message: Envelope, session: str) -> None:
@@ -302,7 +304,11 @@ class HttpTransport(RemoteTransport):
         if retry.is_running:
             self.options.on_link(LinkReport("resumed", "the message was sent"))
         response, body = outcome
+        if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
+            # It has no place among the messages of the connection, and the next one takes its number.
+            self._number -= 1
         if response.status_code == _MISSING and instead is not None:
+            self._number += 1
             await self._deliver_post(text, message, instead)
             return
         self._judge(response, body, message)

@@ -30,7 +30,7 @@ class JudgedHttp(HttpTransport):
         status = response.status_code
         if status // 100 == _SUCCESS or status in _ENDS:
             super()._judge(response, body, message)
-        elif is_answer_text(body):
+        elif message.kind != "answer" and is_answer_text(body):
             self._deliver(body)
         elif message.kind == "request":
             error = {"code": _INTERNAL_ERROR, "message": f"The server answered {status}", "data": {"status": status}}

@@ -1,33 +1,42 @@
-"""The table of export formats."""
+"""The table of export formats. A writer is imported when it is used: most lines of `accord trace` use none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from importlib import import_module
+from typing import NamedTuple, TypeAlias
 
-from accord.trace.exports.conductor import write_conductor
-from accord.trace.exports.markdown import write_markdown
-from accord.trace.exports.otlp import write_otlp
 from accord.trace.exports.selection import ExportSelection, Put
-from accord.trace.exports.traces import write_accord_trace, write_devtools, write_inspector, write_ndjson
 
-__all__ = ["EXPORTS", "ExportFormat"]
+__all__ = ["EXPORTS", "ExportFormat", "WriteExport"]
+
+WriteExport: TypeAlias = Callable[[ExportSelection, Put], None]
 
 
 class ExportFormat(NamedTuple):
-    """One format: its writer, and what it is for."""
+    """One format: the place of its writer, and what it is for."""
 
-    write: Callable[[ExportSelection, Put], None]
+    module: str
+    function: str
     purpose: str
 
+    @property
+    def write(self) -> WriteExport:
+        """The function that writes it."""
+        found: WriteExport = getattr(import_module(self.module), self.function)
+        return found
+
+
+_HOME = "accord.trace.exports"
 
 EXPORTS: dict[str, ExportFormat] = {
-    "accord-trace": ExportFormat(write_accord_trace, "our own format"),
-    "acp-inspector-trace": ExportFormat(write_inspector, "the desktop inspector's documented contract"),
-    "conductor": ExportFormat(write_conductor, "the conductor's viewer of sequence diagrams (.jsons)"),
-    "devtools": ExportFormat(write_devtools, "acp-devtools: its viewer and its mock agent"),
-    "otlp": ExportFormat(write_otlp, "OTLP/JSON spans, for Jaeger, Tempo, Phoenix and others; no bodies"),
-    "md": ExportFormat(write_markdown, "Markdown for a person or a model"),
-    "ndjson": ExportFormat(write_ndjson, "bare messages; with --from those of one side"),
+    "accord-trace": ExportFormat(f"{_HOME}.traces", "write_accord_trace", "our own format"),
+    "acp-inspector-trace": ExportFormat(f"{_HOME}.traces", "write_inspector", "the desktop inspector's contract"),
+    "conductor": ExportFormat(f"{_HOME}.conductor", "write_conductor", "the conductor's sequence diagrams (.jsons)"),
+    "devtools": ExportFormat(f"{_HOME}.traces", "write_devtools", "acp-devtools: its viewer and its mock agent"),
+    "otlp": ExportFormat(f"{_HOME}.otlp", "write_otlp", "OTLP/JSON spans, for Jaeger, Tempo and others; no bodies"),
+    "md": ExportFormat(f"{_HOME}.markdown", "write_markdown", "Markdown for a person or a model"),
+    "pytest": ExportFormat(f"{_HOME}.pytest_file", "write_pytest", "a test that plays the recorded agent"),
+    "ndjson": ExportFormat(f"{_HOME}.traces", "write_ndjson", "bare messages; with --from those of one side"),
 }
 """Every format that a trace can be written as, by the word for `--as`."""

@@ -89,11 +89,18 @@ class RecordedAgent:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            self.report.unrecorded(CLIENT, "a text", "it is no JSON-RPC message")
+            self._take_noise(text)
         elif isinstance(message.get("method"), str):
             await (self._take_request(message) if "id" in message else self._take_notification(message))
         else:
             self._take_answer(message)
+
+    def _take_noise(self, text: bytes) -> None:
+        for step in self._conversation.of_side(CLIENT, "noise"):
+            if step.raw == text and step.index not in self._matched:
+                self._accept(step, None)
+                return
+        self.report.unrecorded(CLIENT, "a text", "it is no JSON-RPC message")
 
     async def _take_request(self, message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params")
@@ -168,12 +175,13 @@ class RecordedAgent:
         if answer is None or answer.value is None:
             return
         self._ids.learn(nearest.body, params)
-        for step in self._conversation.steps[nearest.index : answer.index]:
+        for step in self._conversation.turn_of(nearest):
+            if step is answer:
+                body = self._renamed(method, self._ids.live(answer.body))
+                self._enqueue(step, {"jsonrpc": "2.0", "id": id_, **body})
             # A turn without its words would be no turn.
-            if step.source == AGENT and step.kind == "notification" and step.session == nearest.session != "":
+            elif step.kind == "notification" and step.session == nearest.session != "":
                 self._enqueue(step, self._ids.live(step.value))
-        body = self._ids.live(answer.body)
-        self._enqueue(nearest, {"jsonrpc": "2.0", "id": id_, **self._renamed(method, body)})
 
     def _renamed(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a further `session/new` names a session of its own."""
@@ -252,21 +260,25 @@ class RecordedAgent:
                     self._enqueue(effect)
 
     def _awaited(self) -> list[RecordedStep]:
-        """The recorded messages of the client that stand between a live request and its answer."""
+        """The recorded messages of the client that the live one seems not to send, though it waits.
+
+        They stand between a live request and its answer, or are notifications in a turn that goes on after the answer.
+        """
         steps = self._conversation.steps
-        found: list[RecordedStep] = []
+        found: dict[int, RecordedStep] = {}
         for index in self._live_ids:
             answer = steps[index].partner
             if answer is not None and answer not in self._sent:
-                between = steps[index + 1 : answer]
-                found += [
-                    step
-                    for step in between
-                    if step.source == CLIENT
-                    and step.session == steps[index].session
-                    and step.index not in self._matched
-                ]
-        return found
+                found |= {step.index: step for step in steps[index + 1 : answer] if self._is_due(step, steps[index])}
+        for session in {steps[index].session for index in self._matched} - {""}:
+            last = max(index for index in self._matched if steps[index].session == session)
+            due = [step for step in steps[last + 1 :] if self._is_due(step, steps[last])]
+            if due and due[0].kind == "notification":
+                found[due[0].index] = due[0]
+        return list(found.values())
+
+    def _is_due(self, step: RecordedStep, before: RecordedStep) -> bool:
+        return step.source == CLIENT and step.session == before.session and step.index not in self._matched
 
     def _conclude(self) -> None:
         for step in self._conversation.of_side(CLIENT, "request", "notification"):

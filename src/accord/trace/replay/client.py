@@ -15,7 +15,7 @@ from typing import Any
 from accord.errors import TransportError
 from accord.time_scale import scaled
 from accord.trace.format import AGENT, CLIENT
-from accord.trace.replay.conversation import RecordedConversation, RecordedStep, id_key, session_of
+from accord.trace.replay.conversation import RecordedConversation, RecordedStep, ends_turn, id_key, session_of
 from accord.trace.replay.differences import IdMap, differences
 from accord.trace.replay.pace import Pace
 from accord.trace.replay.report import Deviation, ReplayReport
@@ -57,6 +57,8 @@ class RecordedClient:
         self._answers: dict[int, asyncio.Future[dict[str, Any] | None]] = {}
         self._matched: set[int] = set()
         self._updates: dict[str, list[Any]] = defaultdict(list)
+        # How many updates a session had when the last request in it was sent.
+        self._seen: dict[str, int] = defaultdict(int)
         self._arrived = asyncio.Event()
 
     async def play(self, transport: Transport) -> None:
@@ -86,6 +88,8 @@ class RecordedClient:
             return
         if step.kind == "request":
             self._answers[step.index] = asyncio.get_running_loop().create_future()
+            session = session_of(self._ids.live(step.value).get("params"))
+            self._seen[session] = len(self._updates[session])
             # Our own ids: those of the recording may have been of any form, and repeat.
             await transport.send(_encoded({**self._ids.live(step.value), "id": step.index}))
         elif step.kind == "notification":
@@ -97,10 +101,10 @@ class RecordedClient:
         """Wait for what the recorded client had seen before its next message."""
         if step.kind == "response" and step.partner in self._answers:
             await self._await_answer(step, self._answers[step.partner])
-        elif step.kind == "notification" and _ends_turn(step.value):
+        elif step.kind == "notification" and ends_turn(step.value):
             live = self._ids.live(step.value)
             session, state = session_of(live["params"]), live["params"]["update"]["state"]
-            wanted = sum(_ends_turn(each.value) and each.session == step.session for each in self._before(step)) + 1
+            wanted = sum(ends_turn(each.value) and each.session == step.session for each in self._before(step)) + 1
             await self._until(lambda: sum(u.get("state") == state for u in self._updates[session]) >= wanted)
 
     def _before(self, step: RecordedStep) -> list[RecordedStep]:
@@ -128,8 +132,7 @@ class RecordedClient:
         asked = [each.index for each in self._conversation.steps[: step.index] if each.kind == "request"]
         if before and asked and before[-1].index > asked[-1]:
             session = session_of(self._ids.live(step.value or {}).get("params"))
-            count = len(self._updates[session])
-            await self._until(lambda: len(self._updates[session]) > count)
+            await self._until(lambda: len(self._updates[session]) > self._seen[session])
 
     async def _until(self, holds: Any) -> None:
         try:
@@ -157,7 +160,8 @@ class RecordedClient:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            self.report.unrecorded(AGENT, "a text", "it is no JSON-RPC message")
+            if text not in {step.raw for step in self._conversation.of_side(AGENT, "noise")}:
+                self.report.unrecorded(AGENT, "a text", "it is no JSON-RPC message")
         elif not isinstance(message.get("method"), str):
             self._take_answer(message)
         elif "id" in message:
@@ -204,13 +208,6 @@ class RecordedClient:
             if step.index not in self._matched and step.partner is not None:
                 self.report.missing(step, "the live agent did not ask it")
         compare_updates(self._conversation, self._updates, self._ids, self._ignore, self.report)
-
-
-def _ends_turn(value: dict[str, Any] | None) -> bool:
-    """Whether a notification ends a turn, as `idle` does in v2."""
-    params = (value or {}).get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    return isinstance(update, dict) and update.get("sessionUpdate") == "state_update" and update.get("state") == "idle"
 
 
 def _fitting(result: Any, recorded: Any, live: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from accord.trace.format import AGENT, CLIENT, TraceFileError
 from accord.trace.reader import Trace, TraceRecord
 
-__all__ = ["RecordedConversation", "RecordedStep", "StepKind", "id_key", "session_of"]
+__all__ = ["RecordedConversation", "RecordedStep", "StepKind", "ends_turn", "id_key", "session_of"]
 
 StepKind = Literal["request", "response", "notification", "noise"]
 
@@ -86,6 +86,17 @@ class RecordedConversation:
         """The recorded answer of a request."""
         return None if step.partner is None else self.steps[step.partner]
 
+    def turn_of(self, request: RecordedStep) -> list[RecordedStep]:
+        """The agent's messages from a request to its answer, or to the end of the turn where that comes later (v2)."""
+        end = request.index if request.partner is None else request.partner
+        for step in self.steps[end + 1 :]:
+            if step.session == request.session and step.source == CLIENT and step.kind == "request":
+                break
+            if step.session == request.session != "" and ends_turn(step.value):
+                end = step.index
+                break
+        return [step for step in self.steps[request.index + 1 : end + 1] if step.source == AGENT]
+
     def _pair(self, step: RecordedStep, open_requests: dict[tuple[str, str], int]) -> None:
         if step.value is None:
             return
@@ -125,6 +136,13 @@ def session_of(params: Any) -> str:
     """The session that params name."""
     session = params.get("sessionId") if isinstance(params, dict) else None
     return session if isinstance(session, str) else ""
+
+
+def ends_turn(value: dict[str, Any] | None) -> bool:
+    """Whether a notification ends a turn, as `idle` does in v2."""
+    params = (value or {}).get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    return isinstance(update, dict) and update.get("sessionUpdate") == "state_update" and update.get("state") == "idle"
 
 
 def id_key(value: Any) -> str:
