@@ -26,7 +26,7 @@ def note_tokens(span: OperationSpan, input_tokens: int, output_tokens: int) -> N
         return
     for kind, count in (("input", input_tokens), ("output", output_tokens)):
         span.set(f"gen_ai.usage.{kind}_tokens", count)
-        span.telemetry.model_tokens.record(count, {**span.labels, "gen_ai.token.type": kind})
+        span.quietly(span.telemetry.model_tokens.record, count, {**span.labels, "gen_ai.token.type": kind})
 
 
 def _count_call(span: RecordedSpan) -> None:

@@ -104,28 +104,33 @@ class RecordedSpan(OperationSpan):
     def note(self, name: str, value: str | int | None) -> None:
         if value is not None:
             self.labels[name] = value
-            self._span.set_attribute(name, value)
+            self.quietly(self._span.set_attribute, name, value)
 
     def set(self, name: str, value: str | int | list[str] | None) -> None:
         if value is not None:
-            self._span.set_attribute(name, value)
+            self.quietly(self._span.set_attribute, name, value)
 
     def fail(self, kind: str) -> None:
         from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - telemetry is on
 
         self.note("error.type", kind)
-        self._span.set_status(Status(StatusCode.ERROR))
+        self.quietly(self._span.set_status, Status(StatusCode.ERROR))
 
     def end(self) -> None:
         if self._is_over:
             return
         self._is_over = True
+        if self._on_end is not None:
+            self.quietly(self._on_end, self)
+        self.quietly(self._span.end)
+
+    @staticmethod
+    def quietly(work: Callable[..., object], *arguments: Any) -> None:
+        """Call something of a provider; what it raises is logged, and the conversation goes on."""
         try:
-            if self._on_end is not None:
-                self._on_end(self)
-            self._span.end()
+            work(*arguments)
         except Exception:
-            log.debug("a span could not be ended", exc_info=True)
+            log.debug("a provider of telemetry failed", exc_info=True)
 
     def attach(self) -> None:
         from opentelemetry.context import attach  # noqa: PLC0415 - telemetry is on

@@ -60,7 +60,7 @@ def _note_tokens(span: OperationSpan, usage: Any) -> None:
     if usage is not None and isinstance(span, RecordedSpan):
         for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             span.set(f"gen_ai.usage.{kind}_tokens", count)
-            span.telemetry.turn_tokens.add(count, {"gen_ai.token.type": kind})
+            span.quietly(span.telemetry.turn_tokens.add, count, {"gen_ai.token.type": kind})
 
 
 def _count_turn(prompt: ArrivedPrompt, span: RecordedSpan) -> None:
