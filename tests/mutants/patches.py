@@ -1494,4 +1494,20 @@ MUTANTS = (
         "    if not modules:\n",
         "tests/telemetry/test_processes.py::test_without_a_provider_nothing_is_imported_and_nothing_is_sent",
     ),
+    Mutant(
+        "traces",
+        "a recorder that fails ends the conversation",
+        "trace/connection_trace.py",
+        "        except Exception as error:  # noqa: BLE001 - the conversation goes on, whatever the recorder does\n",
+        "        except OSError as error:\n",
+        "tests/client/test_trace.py::test_a_recorder_that_fails_harms_nothing",
+    ),
+    Mutant(
+        "traces",
+        "a trace of a connection lacks what could not be sent at once",
+        "trace/connection_trace.py",
+        "        self.recorder.text(self._own, self._other, text)\n        await self.transport.send(text)\n",
+        "        await self.transport.send(text)\n",
+        "tests/client/test_trace.py::test_every_text_of_a_conversation_is_recorded[1]",
+    ),
 )
