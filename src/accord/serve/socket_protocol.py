@@ -7,6 +7,7 @@ get the frames that are not read here whole, so that their parser never stands i
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from websockets.protocol import Protocol, Side
 from accord.serve.websocket import TEXTS
 
 __all__ = ["SocketProtocol"]
+
+log = logging.getLogger("accord.serve")
 
 _QUEUE_BYTES = 256 * 1024
 # An unfinished frame that is not larger is joined with what comes next.
@@ -53,6 +56,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_lost = True
         super().connection_lost(exc)
+
+    def keepalive_timeout(self) -> None:
+        log.info("a socket was closed: its client answers no ping")
+        super().keepalive_timeout()
 
     # --- what is sent
 
