@@ -19,7 +19,7 @@ from tests.serve.raw_clients import INITIALIZE, HttpClient, WebSocketClient, pro
 from tests.serve.server_process import ServerProcess, serving
 from tests.serve.test_abuse import go_silent
 
-UNUSED = ""
+UNUSED = "unused"
 
 
 async def logged(server: ServerProcess, pattern: str) -> None:
