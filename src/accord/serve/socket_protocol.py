@@ -1,7 +1,8 @@
 """uvicorn's WebSocket protocol with less work for each message: many texts in one write, plain text frames read at once.
 
 Everything else (the handshake, control frames, fragments, faults, the close) is uvicorn's and that of `websockets`: they
-get the frames that are not read here whole, so that their parser never stands inside of one.
+get the frames that are not read here whole, so that their parser never stands inside of one. There are no extensions:
+what is negotiated in the handshake is forgotten with it.
 """
 
 from __future__ import annotations
