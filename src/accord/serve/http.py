@@ -187,7 +187,9 @@ class HttpExchange:
 
     async def _stream(self, connection: RemoteConnection, name: Stream) -> None:
         if connection.streams.is_read(name):
-            log.info("connection %s of %s: a newer reader replaces the older one", connection.id[:8], self._principal.name)
+            log.info(
+                "connection %s of %s: a newer reader replaces the older one", connection.id[:8], self._principal.name
+            )
         link = StreamLink(connection.streams.get(name))
         connection.attach()
         headers = {**_STREAM_HEADERS, "Acp-Connection-Id": connection.id}
