@@ -207,6 +207,11 @@ class Connection:
         """Answers without a waiting call."""
         return self._outgoing.strays
 
+    @property
+    def next_request_id(self) -> int:
+        """The id that the next call of this side will have."""
+        return self._outgoing.next_id
+
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Pass every text to an observer from now on; call the result to stop."""
         self._show((*self._sender.observers, observer))

@@ -174,6 +174,10 @@ class OutgoingCalls:
         if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
+    @property
+    def next_id(self) -> int:
+        return self._pending.next
+
     # --- answers
 
     def waiting(self, id_: RequestId) -> Call | None:

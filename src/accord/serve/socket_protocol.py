@@ -1,8 +1,8 @@
 """uvicorn's WebSocket protocol with less work for each message: many texts in one write, text frames read at once.
 
-Everything else (the handshake, control frames, fragments, faults, the close) is the business of uvicorn and `websockets`:
-they get whole the frames that are not read here, so that their parser never stands inside of one. There are no
-extensions: what is negotiated in the handshake is forgotten with it.
+Everything else (the handshake, control frames, fragments, faults, the close) is left to uvicorn and `websockets`: they
+get whole the frames that are not read here, so that their parser never stands inside of one. There are no extensions:
+what is negotiated in the handshake is forgotten with it.
 """
 
 from __future__ import annotations
