@@ -26,6 +26,9 @@ PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
 BLOCKING = "tests/agent/test_blocking.py::"
+SERVED_HTTP = "tests/serve/test_http.py::"
+SERVED_RESUMPTION = "tests/serve/test_resumption.py::"
+SERVED_PRINCIPALS = "tests/serve/test_principals.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
@@ -1452,6 +1455,95 @@ MUTANTS = (
         "            checkpoints.keep(place + 1, found)\n",
         "            checkpoints.keep(place, found)\n",
         "tests/trace/test_fold.py::test_a_fold_at_any_message_is_the_same_with_and_without_checkpoints",
+    ),
+    # --- the server
+    Mutant(
+        "serving",
+        "a token is not checked",
+        "serve/tokens.py",
+        "        return Principal(name) if credentials.token and hmac.compare_digest(given, expected) else None\n",
+        "        return Principal(name)\n",
+        f"{SERVED_HTTP}test_a_request_gets_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a foreign host is let in",
+        "serve/access.py",
+        '        if "*" not in self._hosts and host not in self._hosts:\n',
+        "        if False:\n",
+        f"{SERVED_HTTP}test_a_request_gets_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a page of a foreign origin is let in",
+        "serve/access.py",
+        "        if origin is not None and not self.allows_origin(origin):\n",
+        "        if False:\n",
+        "tests/serve/test_websocket.py::test_an_upgrade_is_refused_with_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a body has no limit",
+        "serve/response.py",
+        "                if len(body) > max_bytes:\n",
+        "                if False:\n",
+        f"{SERVED_HTTP}test_a_body_in_chunks_over_the_limit_is_not_read_to_its_end",
+    ),
+    Mutant(
+        "serving",
+        "a message that was accepted is accepted again",
+        "serve/http.py",
+        "        if wanted <= connection.message_number:\n            return False\n",
+        "        if wanted <= connection.message_number:\n            return True\n",
+        f"{SERVED_HTTP}test_a_repeated_message_number_is_accepted_once",
+    ),
+    Mutant(
+        "serving",
+        "a message that did not arrive is said to be received",
+        "serve/websocket.py",
+        '        result = {"received": str(kept.received), "requests": requests}\n',
+        '        result = {"received": str(kept.received + 1), "requests": requests}\n',
+        f"{SERVED_RESUMPTION}test_a_cut_websocket_goes_on_where_it_was",
+    ),
+    Mutant(
+        "serving",
+        "a message behind the cursor is dropped",
+        "serve/outgoing_stream.py",
+        "        known = cursor - self._forgotten\n",
+        "        known = cursor - self._forgotten + 1\n",
+        f"{SERVED_RESUMPTION}test_a_cut_websocket_goes_on_where_it_was",
+    ),
+    Mutant(
+        "serving",
+        "a message that was not acknowledged is forgotten",
+        "serve/outgoing_stream.py",
+        "        self.forget(cursor - self._forgotten)\n",
+        "        self.forget(cursor - self._forgotten + 1)\n",
+        f"{SERVED_RESUMPTION}test_messages_that_the_client_has_are_forgotten_and_others_are_not",
+    ),
+    Mutant(
+        "serving",
+        "another principal's session can be used",
+        "serve/session_rules.py",
+        " or self._owners is None or self._owners.owns(self._principal.name, session_id):\n",
+        " or True:\n",
+        f"{SERVED_PRINCIPALS}test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unknown_one",
+    ),
+    Mutant(
+        "serving",
+        "another principal's connection can be used",
+        "serve/connections.py",
+        " if connection is not None and connection.principal.name == principal.name else None\n",
+        "\n",
+        f"{SERVED_PRINCIPALS}test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unknown_one",
+    ),
+    Mutant(
+        "serving",
+        "the beginning of a frame is lost",
+        "serve/socket_protocol.py",
+        "                self._unread = data[start:]\n",
+        "                pass\n",
+        "tests/serve/test_socket_protocol.py::test_messages_arrive_however_their_frames_are_cut",
     ),
     # --- telemetry
     Mutant(
