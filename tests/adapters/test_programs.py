@@ -23,7 +23,14 @@ import accord
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
-AGENTS = {"pydantic_ai": "tests.adapters.pydantic_ai_agent", "langchain": "tests.adapters.langgraph_agent"}
+AGENTS = {
+    "pydantic_ai": "tests.adapters.pydantic_ai_agent",
+    "langchain": "tests.adapters.langgraph_agent",
+    "agents": "tests.adapters.openai_agents_agent",
+    "google.adk": "tests.adapters.google_adk_agent",
+    "strands": "tests.adapters.strands_agent",
+    "ag_ui": "tests.adapters.ag_ui_agent",
+}
 TEN_LINES = {
     "pydantic_ai": """\
 from pydantic_ai import Agent
@@ -50,17 +57,78 @@ class Model(FakeListChatModel):
 
 agent = create_agent(Model(), tools=[])
 """,
+    "agents": """\
+from agents import Agent, set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message
+
+set_tracing_disabled(True)
+agent = Agent(name="support", model=ScriptedModel([[assistant_message("I am here.")]]))
+""",
+    "google.adk": """\
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+
+class Model(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="I am here.")]))
+
+
+agent = LlmAgent(name="support", model=Model(model="stand-in"))
+""",
+    "strands": """\
+from strands import Agent
+from strands.models.model import Model
+
+
+class StandIn(Model):
+    get_config = update_config = structured_output = lambda self, **_: {}
+
+    async def stream(self, *given, **options):
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockDelta": {"delta": {"text": "I am here."}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+agent = Agent(name="support", model=StandIn())
+""",
+    "ag_ui": """\
+from ag_ui.core import RunAgentInput, RunFinishedEvent, RunStartedEvent, TextMessageChunkEvent
+
+
+class Support:
+    async def run(self, given: RunAgentInput):
+        yield RunStartedEvent(thread_id=given.thread_id, run_id=given.run_id)
+        yield TextMessageChunkEvent(message_id=given.run_id, role="assistant", delta="I am here.")
+        yield RunFinishedEvent(thread_id=given.thread_id, run_id=given.run_id)
+
+
+agent = Support()
+""",
 }
 pytestmark = pytest.mark.skipif(
     "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
 )
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package is there; `google` is a folder of many."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 IN_EVERY_FRAMEWORK = pytest.mark.parametrize(
     "framework",
     [
         pytest.param(
             name,
             marks=pytest.mark.skipif(
-                importlib.util.find_spec(name) is None, reason=f"{name} is missing: scripts/adapters installs it"
+                not _is_installed(name), reason=f"{name} is missing: scripts/adapters installs it"
             ),
         )
         for name in AGENTS

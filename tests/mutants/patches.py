@@ -1331,4 +1331,12 @@ MUTANTS = (
         '            if address.scheme == "http" and following.scheme == "https":\n',
         "tests/coder/tools/test_fetch_tls.py::test_a_page_does_not_lead_from_https_to_http",
     ),
+    Mutant(
+        "evaluations",
+        "the copy of a run that failed stays",
+        "evaluation/engine.py",
+        "            finally:\n                await copies.remove(folder)\n",
+        "            finally:\n                pass\n",
+        "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+    ),
 )
