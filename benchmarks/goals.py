@@ -47,6 +47,26 @@ def _editions() -> list[Goal]:
     return goals
 
 
+def _remote() -> list[Goal]:
+    """Of the servers: `benchmarks/run --remote`."""
+    goals = []
+    for kind in ("ws", "http"):
+        stream, load, idle = f"stream, {kind}", f"load, {kind}", f"idle, {kind}"
+        for base, more in ((PYTHON, 5.0), (TYPESCRIPT, 2.0)):
+            goals.append(Goal(f"{stream}: updates per second", stream, "updates_per_s", OURS, base, "≥", more))
+        for base in (PYTHON, TYPESCRIPT):
+            goals.append(Goal(f"{load}: round trip, p50", load, "p50_ms", OURS, base, "≤", 0.6))
+            goals.append(Goal(f"{load}: round trip, p99", load, "p99_ms", OURS, base, "≤", 1.0))
+        goals.append(Goal(f"{load}: sessions that lost an update", load, "not_in_order", OURS, None, "≤", 0))
+        for metric, name in (
+            ("rss_mb", "memory"),
+            ("kb_per_connection", "memory of a connection"),
+            ("rss_with_sessions_mb", "memory, each with a session"),
+        ):
+            goals.append(Goal(f"{idle}: {name}", idle, metric, OURS, PYTHON, "≤", 0.5))
+    return goals
+
+
 GOALS = [
     Goal("stream: messages per second", "stream50k", "msgs_per_s", OURS, PYTHON, "≥", 12),
     Goal("stream: messages per second", "stream50k", "msgs_per_s", OURS, TYPESCRIPT, "≥", 6),
@@ -92,6 +112,7 @@ GOALS = [
     Goal("load of 200,000 messages: memory of the agent in MB", LOAD, "agent_peak_rss_mb", OURS, None, "≤", 120),
     Goal("load of 200,000 messages: a new session beside it, ms", LOAD, "new_session_ms", OURS, None, "≤", 50),
     *_editions(),
+    *_remote(),
 ]
 
 

@@ -18,6 +18,8 @@ from benchmarks.goals import judge, verdict_table
 from benchmarks.harness import ROOT, Results, find_pairs, play, table
 from benchmarks.scenarios import BEHAVIOUR, SCENARIOS
 
+__all__ = ["has_typescript", "machine", "main"]
+
 _CONTESTANTS = ("py-official", "ts-official", "accord")
 _EDITIONS = ("accord", "accord-v2", "accord-v2-june")
 _OF_EDITIONS = ("startup", "stream50k", "ping", "image20m", "sessions1000")
@@ -49,8 +51,8 @@ def main() -> int:
         results[name] = result
         print(f"\n{table(result)}", flush=True)
 
-    print(_machine(rounds), flush=True)
-    contestants = find_pairs([name for name in _CONTESTANTS if name != "ts-official" or _has_typescript()])
+    print(machine(rounds), flush=True)
+    contestants = find_pairs([name for name in _CONTESTANTS if name != "ts-official" or has_typescript()])
     for name in names:
         if name in _STARTS:
             show(name, _STARTS[name](rounds * _START_ROUNDS))
@@ -77,14 +79,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _has_typescript() -> bool:
+def has_typescript() -> bool:
     return shutil.which("node") is not None and (ROOT / ".peers" / "ts" / "node_modules").is_dir()
 
 
-def _machine(rounds: int) -> str:
+def machine(rounds: int) -> str:
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     node = "absent"
-    if _has_typescript():
+    if has_typescript():
         node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     return (
         f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {os.cpu_count()} x {processor[1] if processor else '?'},"

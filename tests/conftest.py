@@ -7,12 +7,14 @@ import inspect
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.limits import limit
+from tests.postgres import Database, PostgresServer, started
 
 # Whoever starts the tests in the background may ignore these, and everything that is started here would inherit that.
 for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
@@ -94,3 +96,17 @@ def _present(path: Path, what: str) -> Path:
     if not path.exists():
         pytest.skip(f"{what} is missing: run scripts/peers")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL, one for all workers of a run."""
+    with started(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))) as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> Iterator[Database]:
+    """An empty database in it."""
+    with postgres_server.database() as made:
+        yield made

@@ -215,9 +215,12 @@ if TYPE_CHECKING:
     )
     from accord.stores import (
         MemoryStore as MemoryStore,
+        NodeRecord as NodeRecord,
+        PostgresStore as PostgresStore,
         SqliteStore as SqliteStore,
         Store as Store,
         check_store as check_store,
+        copy_sessions as copy_sessions,
     )
     from accord.stores.check import (
         MakeStore as MakeStore,
@@ -298,7 +301,7 @@ else:
             "accord.session.option": "Choice Command ConfigOption Consent Group PermissionOption Select Toggle",
             "accord.session.tool": "Diff FileChange Location Shown TerminalView ToolContent ToolKind ToolStatus",
             "accord.session.transcript": "Transcript",
-            "accord.stores": "MemoryStore SqliteStore Store check_store",
+            "accord.stores": "MemoryStore NodeRecord PostgresStore SqliteStore Store check_store copy_sessions",
             "accord.stores.check": "MakeStore",
             "accord.stores.interface": "SessionPage SessionRecord",
             "accord.transport": "Transport check_transport memory_pair open_stdio spawn",

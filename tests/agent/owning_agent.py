@@ -12,13 +12,13 @@ import asyncio
 import sys
 
 from accord.agent import Agent, Turn
-from accord.stores import SqliteStore
+from tests.stores.places import open_place
 
 STEPS = 60
 
 
 def main(path: str, in_use: str = "error") -> None:
-    agent = Agent("owning", version="1", store=SqliteStore(path, busy_seconds=60.0), drafts=True, in_use=in_use)  # type: ignore[arg-type]
+    agent = Agent("owning", version="1", store=open_place(path), drafts=True, in_use=in_use)  # type: ignore[arg-type]
     agent.modes(["ask", "code"])
     go = asyncio.Event()
 

@@ -22,8 +22,11 @@ from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
+from tests.postgres import Database
+from tests.stores.places import open_place
 
-PROGRAM = str(Path(__file__).with_name("owning_agent.py"))
+ROOT = Path(__file__).parents[2]
+PROGRAM = "tests.agent.owning_agent"
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock, so several processes are not promised"),
@@ -49,8 +52,8 @@ class Program:
 
 
 @contextlib.asynccontextmanager
-async def program(path: Path, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
-    child = await spawn(sys.executable, PROGRAM, str(path), in_use, grace_seconds=10.0)
+async def program(path: str, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
+    child = await spawn(sys.executable, "-m", PROGRAM, path, in_use, grace_seconds=10.0, cwd=ROOT)
     running = Program(child, edition)
     try:
         assert "result" in await running.hand.request("initialize", HELLO[edition])
@@ -59,9 +62,13 @@ async def program(path: Path, edition: str, in_use: str = "error") -> AsyncItera
         await child.close()
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "sessions.db"
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store: a file, or the connection string of an empty database."""
+    if request.param == "postgres":
+        database: Database = request.getfixturevalue("database")
+        return database.conninfo
+    return str(tmp_path / "sessions.db")
 
 
 async def working(hand: Hand) -> tuple[str, Any]:
@@ -72,9 +79,9 @@ async def working(hand: Hand) -> tuple[str, Any]:
     return session, prompt
 
 
-async def statuses(path: Path, session: str) -> list[str]:
+async def statuses(path: str, session: str) -> list[str]:
     """Every status that the log has for a tool call, in order."""
-    store = SqliteStore(path)
+    store = open_place(path)
     events = await store.read(session)
     await store.close()
     return [event.status for event in events if isinstance(event, ToolChanged) and isinstance(event.status, str)]
@@ -90,9 +97,7 @@ def assert_in_use(answer: dict[str, Any], session: str) -> None:
 
 
 @IN_EVERY_EDITION
-async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(
-    edition: str, path: Path
-) -> None:
+async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(edition: str, path: str) -> None:
     async with program(path, edition) as one, program(path, edition) as other:
         session, prompt = await working(one.hand)
         for replay in (True, False):
@@ -108,7 +113,7 @@ async def test_a_session_that_another_process_has_open_is_refused_and_its_work_g
 
 
 @IN_EVERY_EDITION
-async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, path: Path) -> None:
+async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, path: str) -> None:
     async with program(path, edition) as one, program(path, edition) as other:
         session = await one.hand.new_session()
         await one.hand.turn(session, "hello")
@@ -122,7 +127,7 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
 
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("end", ["killed", "ended"])
-async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, path: Path) -> None:
+async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, path: str) -> None:
     async with program(path, edition) as other:
         async with program(path, edition) as one:
             session, _ = await working(one.hand)
@@ -136,7 +141,7 @@ async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: 
 
 
 @IN_EVERY_EDITION
-async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path: Path) -> None:
+async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path: str) -> None:
     async with program(path, edition) as one, program(path, edition, "read_only") as other:
         session, prompt = await working(one.hand)
         opened = await reopen(other.hand, session)
@@ -162,7 +167,7 @@ async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path:
     assert (await statuses(path, session))[-1] == "completed"
 
 
-async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_gone(path: Path) -> None:
+async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_gone(path: str) -> None:
     async with program(path, "v1") as one, program(path, "v1", "read_only") as other:
         session, _ = await working(one.hand)
         await reopen(other.hand, session)
@@ -175,7 +180,7 @@ async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_g
 
 
 @pytest.mark.parametrize("edition", FORKS)
-async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, path: Path) -> None:
+async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, path: str) -> None:
     async with program(path, edition) as one, program(path, edition) as other:
         session, prompt = await working(one.hand)
         params = {"cwd": CWD, "mcpServers": [], "sessionId": session}
@@ -191,7 +196,7 @@ async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edi
 
 
 @IN_EVERY_EDITION
-async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, path: Path) -> None:
+async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, path: str) -> None:
     go = asyncio.Event()
 
     async def work(turn: Turn) -> None:
@@ -199,7 +204,7 @@ async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(editio
             await turn.say("working")
             await go.wait()
 
-    stores = SqliteStore(path), SqliteStore(path)
+    stores = open_place(path), open_place(path)
     agents = [agent_of(work, store=store) for store in stores]
     async with served(agents[0], edition) as one, served(agents[1], edition) as other:
         session, prompt = await working(one)
@@ -213,8 +218,8 @@ async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(editio
 
 
 @IN_EVERY_EDITION
-async def test_a_session_that_could_not_be_opened_is_released(edition: str, path: Path) -> None:
-    store = SqliteStore(path)
+async def test_a_session_that_could_not_be_opened_is_released(edition: str, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "sessions.db")
     agent = agent_of(lambda turn: turn.say("said"), store=store)
     fails = False
 
@@ -234,8 +239,8 @@ async def test_a_session_that_could_not_be_opened_is_released(edition: str, path
     await store.close()
 
 
-async def test_the_sessions_of_a_client_that_is_gone_are_released(path: Path) -> None:
-    store = SqliteStore(path)
+async def test_the_sessions_of_a_client_that_is_gone_are_released(path: str) -> None:
+    store = open_place(path)
     agent = agent_of(lambda turn: turn.say("said"), store=store)
     async with served(agent) as hand:
         session = await hand.new_session()

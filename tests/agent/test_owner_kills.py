@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 import random
 import re
 import secrets
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
@@ -22,12 +24,14 @@ import pytest
 
 from accord.session.content import Text
 from accord.session.event import MessageChunk, ToolChanged
-from accord.stores import SqliteStore
 from tests.limits import limit
+from tests.postgres import Database
+from tests.stores.places import LEASE_SECONDS, open_place
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock and no kill")
 
-PROGRAM = str(Path(__file__).with_name("owning_agent.py"))
+ROOT = Path(__file__).parents[2]
+PROGRAM = "tests.agent.owning_agent"
 BOUND_SECONDS = limit(60.0)
 IN_USE = -32009
 MARK = re.compile(r"\[\d+\.\d+\]")
@@ -67,9 +71,15 @@ class Client:
         self.reading = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def start(cls, path: Path) -> Client:
+    async def start(cls, place: str) -> Client:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, PROGRAM, str(path), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            "-m",
+            PROGRAM,
+            place,
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
         )
         client = cls(process)
         await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
@@ -128,8 +138,10 @@ class Client:
 class Contest:
     """The session and what is known of it."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.path = folder / "sessions.db"
+    def __init__(self, folder: Path, seed: int, place: str, free_within: float) -> None:
+        self.place = place
+        self.free_within = free_within
+        """How long after its owner's death a session may still be refused: a database hears of it a moment later."""
         self.folder = str(folder)
         self.random = random.Random(seed)
         self.spare: asyncio.Future[Client] | None = None
@@ -146,14 +158,14 @@ class Contest:
         """For each turn that was cut off: the last step of it that a client saw."""
         self.may_go = False
         """Whether the owner is being killed or asked to close the session."""
-        self.is_free = False
-        """Whether that is done."""
+        self.free_since = math.inf
+        """When that was done."""
         self.done: Counter[str] = Counter()
 
     async def start(self) -> Client:
         """A process that was started before it was needed: most of this test is the starting of processes."""
-        ready, self.spare = self.spare, asyncio.ensure_future(Client.start(self.path))
-        return await (ready or Client.start(self.path))
+        ready, self.spare = self.spare, asyncio.ensure_future(Client.start(self.place))
+        return await (ready or Client.start(self.place))
 
     async def begin(self) -> tuple[Client, Client]:
         owner, other = await asyncio.gather(self.start(), self.start())
@@ -209,7 +221,7 @@ class Contest:
     async def contend(self, other: Client) -> None:
         """Ask for the session until it is ours: never while its owner lives, and at once when that is gone."""
         while True:
-            was_free = self.is_free
+            was_free = time.monotonic() - self.free_since > self.free_within
             if await other.load(self.session, self.folder):
                 assert self.may_go, "two processes own the session"
                 return
@@ -218,14 +230,14 @@ class Contest:
 
     async def round(self, owner: Client, other: Client, action: Action) -> tuple[Client, Client]:
         """One action at any moment; gives the owner and the other one afterwards."""
-        self.may_go = self.is_free = False
+        self.may_go, self.free_since = False, math.inf
         contending = asyncio.ensure_future(self.contend(other))
         await self.work(owner)
         if action in {"owner", "close"}:
             # From here on the other may have it, and from the end of the first line on it must.
             self.may_go = True
             await (owner.kill() if action == "owner" else self.close(owner))
-            self.is_free = True
+            self.free_since = time.monotonic()
             self.killed(owner) if action == "owner" else self.closed(owner)
             await contending
             return other, await self.start() if action == "owner" else owner
@@ -243,8 +255,13 @@ class Contest:
             return owner, other
         await owner.kill()
         self.killed(owner)
+        self.free_since = time.monotonic()
         one, two = await asyncio.gather(self.start(), self.start())
-        won = await asyncio.gather(one.load(self.session, self.folder), two.load(self.session, self.folder))
+        won = (False, False)
+        while not any(won):
+            is_late = time.monotonic() - self.free_since > self.free_within
+            won = await asyncio.gather(one.load(self.session, self.folder), two.load(self.session, self.folder))
+            assert any(won) or not is_late, "a session that nobody owns was refused"
         assert sorted(won) == [False, True], "of two processes that ask at once one is the owner"
         return (one, two) if won[0] else (two, one)
 
@@ -253,7 +270,7 @@ class Contest:
 
     async def check_log(self) -> None:
         """The log itself, when everybody is gone."""
-        store = SqliteStore(self.path)
+        store = open_place(self.place)
         events = await store.read(self.session)
         assert await store.acquire(self.session)
         await store.close()
@@ -271,10 +288,11 @@ def step_of(title: str) -> tuple[int, int]:
     return int(turn), int(step)
 
 
-async def contest(folder: Path, kills: int) -> None:
+async def contest(folder: Path, kills: int, database: Database | None = None) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")  # noqa: T201 - shown with a failure
-    game = Contest(folder, seed)
+    place = str(folder / "sessions.db") if database is None else database.conninfo
+    game = Contest(folder, seed, place, 0.0 if database is None else limit(LEASE_SECONDS))
     owner, other = await game.begin()
     clients = owner, other
     killed = 0
@@ -305,3 +323,14 @@ async def test_one_session_two_processes_and_twenty_kills(tmp_path: Path) -> Non
 @pytest.mark.timeout(1200)
 async def test_one_session_two_processes_and_two_hundred_kills(tmp_path: Path) -> None:
     await contest(tmp_path, 200)
+
+
+@pytest.mark.timeout(180)
+async def test_one_session_two_processes_and_six_kills_on_postgresql(tmp_path: Path, database: Database) -> None:
+    await contest(tmp_path, 6, database)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+async def test_one_session_two_processes_and_a_hundred_kills_on_postgresql(tmp_path: Path, database: Database) -> None:
+    await contest(tmp_path, 100, database)

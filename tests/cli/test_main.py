@@ -14,7 +14,7 @@ from tests.cli.command import Accord
 from tests.limits import limit
 
 CPU_SECONDS = 0.15
-VERBS = ("run", "chat", "agents", "sessions", "cancel", "agent", "serve", "check", "new")
+VERBS = ("run", "chat", "agents", "sessions", "cancel", "agent", "serve", "check", "new", "trace")
 
 
 def test_the_version_is_told(accord: Accord) -> None:

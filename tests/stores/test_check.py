@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -157,59 +158,47 @@ class FlushesInSilence(MemoryStore):
 
 
 class ListsOldestFirst(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
-        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted)
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
+        page = await super().list_sessions(cwd=cwd, cursor=cursor, **others)
         return SessionPage(page.records[::-1], page.next_cursor)
 
 
 class ListsByNumber(MemoryStore):
     """Pages by offset: what is created or deleted meanwhile moves them."""
 
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
-        start = int(cursor or 0)
-        records = (await super().list_sessions(cwd=cwd, limit=10_000, unprompted=unprompted)).records
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
+        start, limit = int(cursor or 0), others.get("limit", 50)
+        records = (await super().list_sessions(cwd=cwd, limit=10_000)).records
         more = len(records) > start + limit
         return SessionPage(records[start : start + limit], str(start + limit) if more else None)
 
 
 class IgnoresTies(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
         if cursor is None:
-            return await super().list_sessions(cwd=cwd, limit=limit, unprompted=unprompted)
+            return await super().list_sessions(cwd=cwd, **others)
         time, _ = decode_cursor(cursor)
         records = [one for one in (await super().list_sessions(cwd=cwd, limit=10_000)).records if one.updated_at < time]
-        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted)
-        return SessionPage(records[:limit], page.next_cursor)
+        page = await super().list_sessions(cwd=cwd, cursor=cursor, **others)
+        return SessionPage(records[: others.get("limit", 50)], page.next_cursor)
 
 
 class NeverEnds(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
-        return await super().list_sessions(cwd=cwd, cursor=cursor and None, limit=limit, unprompted=unprompted)
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor and None, **others)
 
 
 class MatchesBeginnings(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
         if cwd is None:
-            return await super().list_sessions(cursor=cursor, limit=limit, unprompted=unprompted)
+            return await super().list_sessions(cursor=cursor, **others)
         records = (await super().list_sessions(limit=10_000)).records
         return SessionPage([one for one in records if one.cwd.startswith(cwd)])
 
 
 class ListsEverything(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
-        return await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted or True)
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor, **{**others, "unprompted": True})
 
 
 class PrunesWhatIsOpen(MemoryStore):
@@ -220,10 +209,8 @@ class PrunesWhatIsOpen(MemoryStore):
 
 
 class TakesAnyCursor(MemoryStore):
-    async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
-    ) -> SessionPage:
-        return await super().list_sessions(cwd=cwd, cursor=cursor or None, limit=limit, unprompted=unprompted)
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, **others: Any) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor or None, **others)
 
 
 class SharesForks(MemoryStore):

@@ -129,7 +129,7 @@ def test_a_migration_that_is_broken_off_anywhere_leaves_the_database_as_it_was(f
                 done = True
         # Whole or not at all, and the next one finishes it.
         expected = tables(path)["sessions"]
-        assert (version(path) == SCHEMA_VERSION) == ("prompted" in [column[1] for column in expected])
+        assert (version(path) == SCHEMA_VERSION) == ("principal" in [column[1] for column in expected])
         Database.open(path, 1.0).close()
         assert version(path) == SCHEMA_VERSION
         if done:

@@ -25,14 +25,14 @@ from tests.stores.test_processes import PATIENCE_SECONDS, Process
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="flock and signals as POSIX has them")
 
-HOLDER = Path(__file__).with_name("holder.py")
+HOLDER = "tests.stores.holder"
 
 
 class Holder(Process):
     """A child that runs `holder.py`."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, program=HOLDER)
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments, program=HOLDER)
         assert self.line() == "ready"
 
     def do(self, line: str) -> str:

@@ -18,10 +18,11 @@ import pytest
 
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk
-from accord.stores import SqliteStore
 from tests.limits import limit
+from tests.stores.places import open_place
 
-WRITER = Path(__file__).with_name("writer.py")
+ROOT = Path(__file__).parents[2]
+WRITER = "tests.stores.writer"
 PATIENCE_SECONDS = limit(60.0)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits and permissions as POSIX has them")
@@ -30,10 +31,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits a
 class Process:
     """A child that runs `writer.py` or another program; every wait for it is bounded."""
 
-    def __init__(self, *arguments: object, program: Path = WRITER) -> None:
-        self.child = subprocess.Popen(
-            [sys.executable, program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
+    def __init__(self, *arguments: object, program: str = WRITER) -> None:
+        command = [sys.executable, "-m", program, *map(str, arguments)]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=ROOT)
         self._rest = b""
 
     def line(self) -> str | None:
@@ -68,8 +68,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "sessions.db"
 
 
-async def log_of(path: Path) -> list[str]:
-    store = SqliteStore(path)
+async def log_of(place: object) -> list[str]:
+    store = open_place(str(place))
     events = await store.read("a")
     await store.close()
     return [said(event) for event in events]
@@ -81,7 +81,7 @@ def said(event: Event) -> str:
     return event.block.text
 
 
-def survive(path: Path, rounds: int, seed: int) -> None:
+def survive(path: object, rounds: int, seed: int) -> None:
     """Kill a writer again and again; after each death all it had told must be in the log, in order."""
     chance = random.Random(seed)
     for number in range(rounds):
@@ -112,7 +112,11 @@ def test_what_was_committed_survives_a_hundred_kills(path: Path) -> None:
 
 
 def test_processes_that_share_a_new_file_never_collide(path: Path) -> None:
-    count = 100
+    share(path, 100)
+
+
+def share(path: object, count: int) -> None:
+    """Let four processes write to one session at once; each event has a position of its own, in order."""
     names = [f"writer{number}" for number in range(4)]
     processes = [Process("share", path, name, count) for name in names]
     assert [process.line() for process in processes] == ["ready"] * len(names)

@@ -19,7 +19,8 @@ from collections.abc import Callable, Coroutine
 from accord.errors import StoreError
 from accord.session.content import Text
 from accord.session.event import MessageChunk
-from accord.stores import SessionRecord, SqliteStore
+from accord.stores import SessionRecord, SqliteStore, Store
+from tests.stores.places import open_place
 
 NOBODY = 65534
 
@@ -28,8 +29,8 @@ def say(*words: object) -> None:
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
-async def open_session(path: str) -> SqliteStore:
-    store = SqliteStore(path, busy_seconds=60.0)
+async def open_session(path: str) -> Store:
+    store = open_place(path)
     with contextlib.suppress(StoreError):
         await store.create(SessionRecord("a", "/work", 1.0, 1.0))
     return store

@@ -1,20 +1,29 @@
-"""The agent on the official Python SDK, by its public API."""
+"""The agent on the official Python SDK, by its public API; with `--serve` over WebSocket and HTTP on a port it prints."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import sys
 import time
 from typing import Any
 
 import acp
 from acp.schema import (
     AgentCapabilities,
+    AgentMessageChunk,
     InitializeResponse,
     NewSessionResponse,
     PromptResponse,
     SetSessionModeResponse,
+    TextContentBlock,
 )
+
+
+def chunk(text: str) -> AgentMessageChunk:
+    """As the function of that name in versions before 1.0 made it."""
+    return AgentMessageChunk(session_update="agent_message_chunk", content=TextContentBlock(type="text", text=text))
 
 
 class Agent:
@@ -53,7 +62,7 @@ class Agent:
     async def stream(self, session: str, count: int, size: int) -> None:
         padding = "x" * (size - 9)
         for number in range(count):
-            update = acp.update_agent_message_text(f"{number:08d} {padding}")
+            update = chunk(f"{number:08d} {padding}")
             await self.connection.session_update(session_id=session, update=update)
 
     async def read(self, session: str, count: int, path: str, size: int) -> list[float]:
@@ -66,4 +75,14 @@ class Agent:
         return latencies
 
 
-asyncio.run(acp.run_agent(Agent()))
+async def serve() -> None:
+    import uvicorn  # noqa: PLC0415 - as is the next one, only in the environment that serves
+    from acp.http.asgi import create_asgi_app  # noqa: PLC0415
+
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    server = uvicorn.Server(uvicorn.Config(create_asgi_app(lambda _: Agent()), log_level="warning"))
+    print(listener.getsockname()[1], flush=True)
+    await server.serve(sockets=[listener])
+
+
+asyncio.run(serve() if "--serve" in sys.argv else acp.run_agent(Agent()))

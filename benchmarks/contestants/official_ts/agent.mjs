@@ -1,6 +1,7 @@
-// The agent on the official TypeScript SDK, by its public API.
+// The agent on the official TypeScript SDK, by its public API; with `--serve` over WebSocket and HTTP on a port it prints.
+import { createServer } from "node:http";
 import { Readable, Writable } from "node:stream";
-import acp from "./sdk.mjs";
+import acp, { load } from "./sdk.mjs";
 
 const { methods } = acp;
 let sessions = 0;
@@ -39,7 +40,7 @@ const prompt = async ({ params, client }) => {
   return { stopReason: "end_turn", _meta: meta };
 };
 
-acp
+const app = acp
   .agent({ name: "bench-agent" })
   .onRequest(methods.agent.initialize, ({ params }) => ({
     protocolVersion: params.protocolVersion,
@@ -47,5 +48,16 @@ acp
   }))
   .onRequest(methods.agent.session.new, () => ({ sessionId: `s${++sessions}` }))
   .onRequest(methods.agent.session.setMode, () => ({}))
-  .onRequest(methods.agent.session.prompt, prompt)
-  .connect(acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));
+  .onRequest(methods.agent.session.prompt, prompt);
+
+if (process.argv.includes("--serve")) {
+  const { AcpServer } = await load("@agentclientprotocol/sdk/experimental/server");
+  const node = await load("@agentclientprotocol/sdk/experimental/node");
+  const { WebSocketServer } = (await load("ws")).default;
+  const server = new AcpServer({ agent: app });
+  const http = createServer(node.createNodeHttpHandler(server));
+  http.on("upgrade", node.createNodeWebSocketUpgradeHandler(server, new WebSocketServer({ noServer: true })));
+  http.listen({ port: 0, host: "127.0.0.1", backlog: 2048 }, () => console.log(http.address().port));
+} else {
+  app.connect(acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));
+}

@@ -3,5 +3,6 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 const peer = createRequire(new URL("../../../.peers/ts/", import.meta.url));
-const acp = await import(pathToFileURL(peer.resolve("@agentclientprotocol/sdk")).href);
+export const load = (name) => import(pathToFileURL(peer.resolve(name)).href);
+const acp = await load("@agentclientprotocol/sdk");
 export default acp;

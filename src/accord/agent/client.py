@@ -12,6 +12,7 @@ from accord.session.agent_requests import ElicitationDone, ElicitForm, ElicitUrl
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
+from accord.telemetry import call_span, extension_params, link_facts
 
 __all__ = ["CAPABILITIES", "Client", "ClientCaller", "ClientFeature"]
 
@@ -37,6 +38,7 @@ class Client:
         """The capabilities that the client declared, nothing more."""
         self._connection = connection
         self._dialect = dialect
+        self._facts = link_facts(dialect.edition.version, connection.transport)
 
     def __repr__(self) -> str:
         return f"<client {self.name} {self.version}>"
@@ -78,7 +80,10 @@ class Client:
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
     ) -> JsonValue:
         """Call an extension method (`_name`) of the client; params and result are plain JSON."""
-        return await self._connection.call_extension(extension_name(method), params, timeout_seconds=timeout_seconds)
+        name, connection = extension_name(method), self._connection
+        with call_span("agent", name, params, self._facts, connection.next_request_id) as span:
+            given = extension_params(span, params)
+            return await connection.call_extension(name, given, timeout_seconds=timeout_seconds)
 
     async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send an extension notification (`_name`)."""

@@ -49,6 +49,7 @@ from accord.session.client_requests import (
 from accord.session.dialect import DIALECTS, Binding, Dialect, DialectLoader
 from accord.session.turn_io import CancelRequested
 from accord.stores.interface import Store
+from accord.telemetry import NO_SPAN, LinkFacts, call_span, note_answer, served_span, with_context
 from accord.transport import Transport
 
 __all__ = ["ClientConnection", "Extension"]
@@ -148,13 +149,18 @@ class ClientConnection:
 
     async def _serve(self, dialect: Dialect, binding: Binding, serve: Callable[[Any, Any], Any], params: Any) -> Any:
         request = binding.decode_params(params)
-        try:
-            if binding.request is Initialize:
-                self._dialect = dialect
-            answer = await serve(self, request)
-        except Exception as error:
-            raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
+        if binding.request is Initialize:
+            self._dialect = dialect
+        with served_span(binding.method.name, request, self._facts, _request_id()):
+            try:
+                answer = await serve(self, request)
+            except Exception as error:
+                raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
         return binding.encode_result(answer)
+
+    @property
+    def _facts(self) -> LinkFacts:
+        return LinkFacts() if self._client is None else self._client._facts
 
     async def _initialize(self, request: Initialize) -> Initialized:
         dialect = self._dialect
@@ -221,6 +227,7 @@ class ClientConnection:
         assert request is not None  # noqa: S101 - a handler of requests runs inside one
         arrived = cast("tuple[TurnRunner, OpenPrompt] | Prompt", request.arrival)
         runner, prompt = arrived if isinstance(arrived, tuple) else await self._settled_prompt(arrived)
+        prompt.request_id = request.id
         return binding.encode_result(await runner.answer(prompt, is_open=lambda: self.connection.is_open))
 
     async def _settled_prompt(self, request: Prompt) -> tuple[TurnRunner, OpenPrompt]:
@@ -289,10 +296,13 @@ class ClientConnection:
         session = self._sessions.find(session_id) if isinstance(session_id, str) else None
         if self._client is None:
             raise LocalProtocolError("no client has introduced itself yet")
-        try:
-            return await call(handler, Extension(params, self._client, session))
-        except Exception as error:
-            raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
+        request = current_request()
+        span = NO_SPAN if request is None else served_span(request.method, params, self._facts, request.id)
+        with span:
+            try:
+                return await call(handler, Extension(params, self._client, session))
+            except Exception as error:
+                raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
 
     # --- requests to the client
 
@@ -316,8 +326,13 @@ class ClientConnection:
             raise LocalProtocolError(
                 f"this client does not offer {binding.needs} in {dialect.edition.name}: see turn.can()", field=what
             )
-        result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
-        return binding.decode_result(result, request)
+        with call_span("agent", binding.method.name, request, self._facts, self.connection.next_request_id) as span:
+            if span.is_recorded:
+                params = binding.encode_params(with_context(span, request))
+            result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+            answer = binding.decode_result(result, request)
+            note_answer(span, request, answer)
+        return answer
 
     _SERVERS: ClassVar[dict[type[Any], Callable[[Any, Any], Any]]] = {
         Initialize: _initialize,
@@ -335,3 +350,8 @@ class ClientConnection:
         CancelTool: _cancel_tool,
         CancelTerminal: _cancel_terminal,
     }
+
+
+def _request_id() -> str | int | None:
+    request = current_request()
+    return None if request is None else request.id

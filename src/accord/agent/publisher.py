@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from dataclasses import dataclass
 from operator import length_hint
 from typing import Any, TypeAlias
@@ -82,6 +82,8 @@ class EventPublisher:
         self._opening = True
         self._holds = 0
         self._flusher: asyncio.Task[None] | None = None
+        self._scheduled: asyncio.Handle | None = None
+        """Without a store nothing has to be waited for, as a rule: then no task is made."""
         self._settled: asyncio.Future[None] | None = None
         """Done when the events that are queued now are committed and sent."""
         self._leaving: asyncio.Future[None] | None = None
@@ -126,7 +128,13 @@ class EventPublisher:
             ConnectionLost: The events are committed, but the client is gone.
         """
         settled = self.flush_future()
-        if settled is not None:
+        if settled is None:
+            return
+        if self._scheduled is not None:
+            self._flush_scheduled()
+        if settled.done():
+            settled.result()
+        else:
             await asyncio.shield(settled)
 
     def flush_future(self) -> asyncio.Future[None] | None:
@@ -174,6 +182,8 @@ class EventPublisher:
         self._holds = 0
         self._opening = False
         self._start()
+        if self._scheduled is not None:
+            self._flush_scheduled()
         if self._flusher is not None:
             await asyncio.wait([self._flusher])
         if self._held_timer is not None:
@@ -182,8 +192,25 @@ class EventPublisher:
     # --- inside
 
     def _start(self) -> None:
+        if self._flusher is None and self._scheduled is None and self._may_flush():
+            loop = asyncio.get_running_loop()
+            if self._store is None:
+                self._scheduled = loop.call_soon(self._flush_scheduled)
+            else:
+                self._flusher = loop.create_task(self._flush())
+
+    def _flush_scheduled(self) -> None:
+        """Flush at once; where the client does not take everything, a task sends the rest."""
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+            self._scheduled = None
         if self._flusher is None and self._may_flush():
-            self._flusher = asyncio.get_running_loop().create_task(self._flush())
+            flushing = self._flush()
+            try:
+                waits_for = flushing.send(None)
+            except StopIteration:
+                return
+            self._flusher = asyncio.get_running_loop().create_task(_rest_of(_Begun(flushing, waits_for)))
 
     def _may_flush(self) -> bool:
         if self._holds:
@@ -302,6 +329,33 @@ class EventPublisher:
                 log.exception("an event could not be sent")
                 failure = error
         return failure
+
+
+class _Begun:
+    """A coroutine that was begun outside of a task, and waits: awaiting this goes on with it."""
+
+    __slots__ = ("_coroutine", "_waits_for")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, None], waits_for: Any) -> None:
+        self._coroutine = coroutine
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        waits_for = self._waits_for
+        try:
+            while True:
+                try:
+                    sent = yield waits_for
+                except BaseException as error:  # noqa: BLE001 - a cancel among others: all are for the coroutine
+                    waits_for = self._coroutine.throw(error)
+                else:
+                    waits_for = self._coroutine.send(sent)
+        except StopIteration:
+            return
+
+
+async def _rest_of(begun: _Begun) -> None:
+    await begun
 
 
 def _event(queued: QueuedEvent) -> Event:

@@ -29,6 +29,7 @@ from accord.session.tool import (
     ToolKind,
     ToolStatus,
 )
+from accord.telemetry import NO_SPAN, TraceSpan, end_tool, tool_span
 
 __all__ = ["Showable", "Tool", "ToolFailed", "Viewable", "tool_content"]
 
@@ -151,6 +152,7 @@ class Tool:
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
+        self._span: TraceSpan = NO_SPAN
         self._on_stop: Callable[[], None] | None = None
         """Called when the client cancels this call, for a context that is no task: that of a blocking one."""
 
@@ -178,6 +180,7 @@ class Tool:
         """Announce it; only the first time counts."""
         if not self._announced:
             self._announced = True
+            self._span = tool_span(self.name or self.kind, self.kind, self.id, self._session.id)
             self._on_begin = self._on_start()
             self._note_begin()
             if self._cancellable:
@@ -207,12 +210,15 @@ class Tool:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.current_task()
-        return await self.start()
+        await self.start()
+        self._span.attach()
+        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         task, self._task = self._task, None
+        self._span.detach()
         # Like a timeout: the client cancelled this block alone, unless the whole turn was cancelled as well.
         ends_here = self._stopped and task is not None and task.uncancel() == 0
         if error is None:
@@ -282,6 +288,7 @@ class Tool:
 
     def _ended(self, status: ToolStatus, raw_output: Any) -> ToolChanged:
         self.status = status
+        end_tool(self._span, status, self.error)
         self._note_begin()
         self._session._cancellable.pop(self.id, None)
         cancellable = False if self._cancellable else UNSET

@@ -43,11 +43,11 @@ from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
 from accord.session.turn_io import QuestionAnswered, QuestionOpened
+from accord.telemetry import NO_SPAN, TRACE_KEYS, TraceSpan
 
 __all__ = ["Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
-TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
 
 class Turn:
@@ -94,6 +94,7 @@ class Turn:
         self._failure: Exception | None = None
         self._speaker: Speaker | None = None
         self._speech = ""
+        self._span: TraceSpan = NO_SPAN
 
     def __repr__(self) -> str:
         return f"<turn in {self.session!r}, {'over' if self._over else 'running'}>"
@@ -371,7 +372,7 @@ class Turn:
             description,
             tool,
             about,
-            meta={**self.trace, **(meta or {})} or None,
+            meta=meta,
             originals=self.client.capabilities.originals,
         )
         answer = await self._question(request)
@@ -411,9 +412,7 @@ class Turn:
         """
         names = list(fields) if required is None else list(required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
-        request = ElicitForm(
-            message, schema, self.session.id, None if tool is None else tool.id, meta=self.trace or None
-        )
+        request = ElicitForm(message, schema, self.session.id, None if tool is None else tool.id)
         return await self._elicit(request, "elicit")
 
     async def elicit_url(self, message: str, url: str, *, tool: Tool | None = None) -> Elicitation:
@@ -422,8 +421,7 @@ class Turn:
         Raises:
             LocalProtocolError: This client or this edition cannot.
         """
-        tool_id = None if tool is None else tool.id
-        request = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
+        request = ElicitUrl(message, new_id("elicitation"), url, self.session.id, None if tool is None else tool.id)
         return await self._elicit(request, "elicit_url")
 
     async def _elicit(self, request: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
@@ -444,6 +442,8 @@ class Turn:
 
     async def _question(self, request: Any) -> Any:
         self._check()
+        if not self._span.is_recorded:
+            request.meta = {**self.trace, **(request.meta or {})} or None
         question = PendingQuestion(lambda: self._caller.call(request))
         self.session._feed(QuestionOpened(question))
         try:

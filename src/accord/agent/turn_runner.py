@@ -56,6 +56,7 @@ from accord.session.turn_io import (
     Start,
     StopBackground,
 )
+from accord.telemetry import end_turn, turn_span
 
 __all__ = ["OpenPrompt", "TurnRunner", "running_turn"]
 
@@ -77,6 +78,7 @@ class OpenPrompt:
     def __init__(self, request: Prompt) -> None:
         self.request = request
         self.message_id = new_id("message")
+        self.request_id: str | int | None = None
         self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
         self._after: asyncio.Future[None] | None = None
 
@@ -112,7 +114,10 @@ class OpenPrompt:
 
     async def _settled(self) -> None:
         if self._after is not None:
-            await asyncio.shield(self._after)
+            if self._after.done():
+                self._after.result()
+            else:
+                await asyncio.shield(self._after)
 
 
 class TurnRunner:
@@ -135,12 +140,14 @@ class TurnRunner:
         self._caller = caller
         self._registrations = registrations
         self._echoes = dialect.echoes
+        self._method = dialect.find(Prompt)[0].method.name
         self._automaton = TurnAutomaton(dialect.rule)
         self._inputs: deque[Input] = deque()
         self._feeding = False
         self._grace_seconds = grace_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turn: Turn | None = None
+        self._prompt: OpenPrompt | None = None
         self._handler: asyncio.Task[None] | None = None
         self._foreign_threads: HandlerScope | None = None
         """Binds the threads of a framework, which find the turn by `running_turn`."""
@@ -252,8 +259,9 @@ class TurnRunner:
     def _start(self, output: Start) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         name, argument = self._command(prompt.request)
-        self._failure = None
+        self._failure, self._prompt = None, prompt
         turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
+        turn._span = turn_span(self._method, prompt.request, self._session.client._facts, name)
         self._foreign_threads = HandlerScope(self._registrations.threads, asyncio.get_running_loop())
         self._handler = self._start_task(self._run(turn, self._foreign_threads))
         self._handler.add_done_callback(lambda _: self._gone(turn))
@@ -268,6 +276,7 @@ class TurnRunner:
     async def _run(self, turn: Turn, foreign_threads: HandlerScope) -> None:
         end: Input
         running_turn.set((weakref.ref(turn), weakref.ref(foreign_threads)))
+        turn._span.attach()  # until the end of this task
         try:
             await turn._report_failures()
             if turn.command is None:
@@ -333,6 +342,9 @@ class TurnRunner:
         turn, self._turn, self._handler = self._turn, None, None
         if turn is not None:
             turn._end()
+            for tool in turn._tools:
+                tool._span.end()  # where the client was gone before it could be ended
+            end_turn(turn._span, end, None if self._prompt is None else self._prompt.request_id)
             self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
         self._release_threads()
         if self._timer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from accord.check.agent import check_agent, editions_of
 from accord.check.client import check_client
+from accord.check.engine.address import Address, JudgedAgent
 from accord.check.engine.judging import Progress
 from accord.check.engine.outcome import Finding, Judgement, Outcome, Report, Status
 from accord.check.engine.process import Peer, Program
@@ -16,11 +17,13 @@ from accord.check.suite import conformance
 __all__ = [
     "CAUSES",
     "RULES",
+    "Address",
     "Cause",
     "CheckRule",
     "EditionName",
     "Entry",
     "Finding",
+    "JudgedAgent",
     "Judgement",
     "Options",
     "Outcome",

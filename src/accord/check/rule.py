@@ -74,7 +74,7 @@ class RuleRow(NamedTuple):
     tiers: str
     """A letter each for v1, June and v2: mandatory, capability, advisory, informational; `-` has no such rule."""
     page: Texts
-    """A page of the specification; with `#` a type of the schema."""
+    """A page of the specification; with `#` a type of the schema; `rfds/…` or an address as it is."""
     says: Texts
     gate: Texts = ""
     """A capability, or a path that begins with `initialize.` or `new.`; see `CheckRule.gate`."""
@@ -106,6 +106,8 @@ def _rules(row: RuleRow, side: Side) -> list[CheckRule]:
 
 
 def _page(edition: EditionName, page: str) -> str:
+    if page.startswith(("https://", "rfds/")):
+        return page
     if page.startswith("#"):
         return f"{_SCHEMAS[edition]}#/$defs/{page[1:]}"
     if edition == "v2" and page == "prompt-turn":

@@ -7,18 +7,18 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from accord.check.agent import check_agent
+from accord.check.agent import check_agent, rules_of
 from accord.check.client import check_client
+from accord.check.engine.address import Address, JudgedAgent
 from accord.check.engine.judging import wanted
 from accord.check.engine.outcome import Outcome, Report
-from accord.check.engine.process import Program
 from accord.check.options import Options
 from accord.check.report import shown
 from accord.check.rules import rules_for
 
 
 def conformance(
-    program: Program,
+    program: JudgedAgent,
     options: Options | None = None,
     *,
     side: Literal["agent", "client"] = "agent",
@@ -33,12 +33,18 @@ def conformance(
     import pytest  # noqa: PLC0415 - only a test suite has it
 
     chosen = options or Options()
-    rules = [rule.id for rule in wanted(rules_for(chosen.edition, side), chosen)]
+    if side == "agent":
+        rules = [rule.id for rule in rules_of(program, chosen)]
+    else:
+        rules = [rule.id for rule in wanted(rules_for(chosen.edition, side), chosen)]
 
     @functools.cache
     def judged() -> Report:
-        judge = check_agent if side == "agent" else check_client
-        return asyncio.run(judge(program, chosen))
+        if side == "agent":
+            return asyncio.run(check_agent(program, chosen))
+        if isinstance(program, Address):
+            raise TypeError("a client is judged as a command: it connects by itself")
+        return asyncio.run(check_client(program, chosen))
 
     @pytest.mark.parametrize("rule", rules)
     def test(rule: str) -> None:

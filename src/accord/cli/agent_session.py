@@ -79,7 +79,8 @@ def line_deadlines(target: Target, options: AgentOptions) -> Deadlines:
 
 def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedAgent:
     """The agent of a command line, not open yet; the same for `accord run` and `accord chat`."""
-    chosen = {name: value for name in ("edition", "framing") if (value := getattr(options, name)) is not None}
+    names = ("edition", "framing", "trace")
+    chosen = {name: value for name in names if (value := getattr(options, name)) is not None}
     return connect_to(
         target.entry,
         deadlines=line_deadlines(target, options),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from accord.cli.status import UsageFailure
+from accord.cli.status import UsageFailure, remark
+from accord.display import filled
+
+if TYPE_CHECKING:
+    from accord.trace.writer import TraceWriter
 
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -95,6 +100,8 @@ class AgentOptions:
     max_tools: int | None = None
     offer: str | None = None
     """The services of this machine for an agent at an address: `files`, `terminals` or `all`."""
+    trace: TraceWriter | None = None
+    """Records the wire: the file of `--log`."""
 
 
 def add_agent_options(parser: Parser) -> None:
@@ -110,6 +117,29 @@ def add_agent_options(parser: Parser) -> None:
     )
     group.add_argument("--timeout", type=seconds_of, metavar="S", help="how long each phase may take, in seconds")
     group.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
+
+
+def add_log_option(parser: Parser, what: str = "the wire") -> None:
+    """The option that records the wire."""
+    parser.add_argument("--log", metavar="FILE", help=f"record {what} into this file, secrets masked; see: accord tap")
+
+
+def log_writer(path: str, command: Sequence[str] = ()) -> TraceWriter:
+    """The trace of `--log`; a remark names the file where another one had its name.
+
+    Raises:
+        UsageFailure: It cannot be written.
+    """
+    from accord.trace.new_file import create_writer  # noqa: PLC0415 - only where it is wanted
+
+    try:
+        writer = create_writer(path, command=command)
+    except OSError as error:
+        advice = "Name a file in a folder that exists and that you may write to"
+        raise UsageFailure(f"--log {path}: {error.strerror}", advice=advice) from error
+    if writer.path.name != os.path.basename(path):  # noqa: PTH119 - as it was typed
+        remark(filled("{} exists already: recording into {}", path, str(writer.path)))
+    return writer
 
 
 def add_session_options(parser: Parser) -> None:
@@ -166,6 +196,7 @@ def agent_options_of(options: argparse.Namespace) -> AgentOptions:
         session=given.get("session"),
         max_tools=given.get("max_tools"),
         offer=given.get("offer"),
+        trace=None if given.get("log") is None else log_writer(given["log"]),
     )
 
 

@@ -40,6 +40,7 @@ from accord.session.client_requests import (
     Logout,
     McpServer,
     NewSession,
+    Prompt,
     ReopenSession,
     SessionOpened,
     SessionsListed,
@@ -47,6 +48,7 @@ from accord.session.client_requests import (
 )
 from accord.session.dialect import Dialect
 from accord.session.proposals import proposals_for
+from accord.telemetry import TraceSpan, call_span, extension_params
 from accord.transport.remote import LinkReport
 
 __all__ = ["ConnectedAgent"]
@@ -163,6 +165,7 @@ class ConnectedAgent:
         finally:
             await self._leave()
             await self._launcher.close()
+            self._launcher.close_trace()
 
     async def _leave(self) -> None:
         if self._current is not None:
@@ -181,7 +184,9 @@ class ConnectedAgent:
             self._observers,
         )
         self.info, self.capabilities = answer.agent, answer.capabilities
-        return AgentConnection(connection, dialect)
+        connected = AgentConnection(connection, dialect)
+        self._inbox.facts = connected.facts
+        return connected
 
     async def _watch(self, connected: AgentConnection) -> None:
         self._lost = loss_of(connected.connection, await connected.connection.wait_closed(), we_closed=self._is_closed)
@@ -392,24 +397,14 @@ class ConnectedAgent:
 
     # --- requests
 
-    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
+    async def _request(
+        self, request: Any, *, timeout_seconds: float | None = None, span: TraceSpan | None = None
+    ) -> Any:
+        """Send one of the requests of `accord.session.client_requests`: see `AgentConnection.request`."""
+        return await self._connected().request(request, self.capabilities, timeout_seconds, span)
 
-        Raises:
-            LocalProtocolError: The edition has no such request, or the agent does not serve it.
-            RequestError: It answered with an error.
-            ConnectionLost: It is gone.
-        """
-        connected = self._connected()
-        encoded = connected.dialect.encode(request)
-        what = type(request).__name__
-        if encoded is None:
-            raise LocalProtocolError(f"{connected.dialect.edition.name} does not have {what}", field=what)
-        binding, params = encoded
-        if binding.needs and not getattr(self.capabilities, binding.needs):
-            raise LocalProtocolError(f"this agent does not offer {binding.needs}", field=what)
-        result = await connected.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
-        return binding.decode_result(result, request)
+    def _prompt_span(self, prompt: Prompt) -> TraceSpan:
+        return self._connected().prompt_span(prompt)
 
     def _cancel(self, request: Cancel) -> None:
         connected = self._connected()
@@ -464,7 +459,11 @@ class ConnectedAgent:
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
     ) -> JsonValue:
         """Call an extension method (`_name`); params and result are plain JSON."""
-        return await self._connected().connection.call_extension(method, params, timeout_seconds=timeout_seconds)
+        connected = self._connected()
+        connection = connected.connection
+        with call_span("client", method, params, connected.facts, connection.next_request_id) as span:
+            given = extension_params(span, params)
+            return await connection.call_extension(method, given, timeout_seconds=timeout_seconds)
 
     async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send an extension notification (`_name`)."""

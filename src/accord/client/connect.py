@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
-from accord.client.launch import AgentLauncher, InProcessAgent
+from accord.client.launch import AgentLauncher, InProcessAgent, StrPath
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, Serving
@@ -21,10 +20,10 @@ from accord.transport.remote import RemoteOptions
 from accord.version import VERSION
 from accord.wire import Framing
 
-__all__ = ["CommonOptions", "ConnectOptions", "StrPath", "connect"]
+if TYPE_CHECKING:
+    from accord.trace.writer import TraceWriter
 
-StrPath: TypeAlias = str | os.PathLike[str]
-"""A path, or a part of a command."""
+__all__ = ["CommonOptions", "ConnectOptions", "StrPath", "connect"]
 
 
 class CommonOptions(TypedDict, total=False):
@@ -42,6 +41,7 @@ class CommonOptions(TypedDict, total=False):
     client_info: Implementation | None
     strict: bool
     observers: Sequence[Observer]
+    trace: StrPath | TraceWriter | None
     token: str | None
     headers: Mapping[str, str] | None
     tls: ssl.SSLContext | None
@@ -76,6 +76,7 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     client_info: Implementation | None = None,
     strict: bool = False,
     observers: Sequence[Observer] = (),
+    trace: StrPath | TraceWriter | None = None,
     token: str | None = None,
     headers: Mapping[str, str] | None = None,
     tls: ssl.SSLContext | None = None,
@@ -106,6 +107,10 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     dismiss it (the default without a callback); a `Policy` is such a callback. `elicit` gets a `FormQuestion` or a
     `UrlQuestion`. `login` gets the ways to log in when the agent wants that, and returns the id of one.
 
+    `trace` is the file into which the wire is recorded, texts of both directions, stderr and exit, as by `accord tap`:
+    secrets are masked, and where the file exists already the next free name is taken. An `accord.trace.TraceWriter`
+    records with options of its own, and stays open.
+
     `deadlines` limit the time of each phase. `observers` see every text on the wire, and `strict` turns violations that
     are otherwise tolerated into errors, both for debugging.
 
@@ -124,7 +129,9 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
         connect_seconds=limits.connect_seconds,
         reconnect_seconds=limits.reconnect_seconds,
     )
-    launcher = AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr, remote=remote)
+    launcher = AgentLauncher(
+        target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr, remote=remote, trace=trace
+    )
     if offer is None:
         offer = Offer() if launcher.address is None else Offer(files=False, terminals=False)
     return ConnectedAgent(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
-from accord.connection import Handlers
+from accord.connection import Handlers, current_request
 from accord.errors import AccordError, MethodNotFound
 from accord.json_values import JsonValue
 from accord.protocol.codec import encode
@@ -23,6 +23,7 @@ from accord.session.client_requests import ReopenSession, SessionOpened
 from accord.session.dialect import Binding
 from accord.session.event import Noticed
 from accord.session.proposals import EditionProposal
+from accord.telemetry import NO_SPAN, LinkFacts, TraceSpan, note_answer, served_span
 from accord.transport.remote import LinkReport
 
 __all__ = ["ExtensionCallback", "Inbox", "reopen"]
@@ -58,6 +59,8 @@ class Inbox:
         self.requests: dict[str, ExtensionCallback] = {}
         self.dialect_requests: Mapping[str, ExtensionCallback] = {}
         self.notifications: dict[str, ExtensionCallback] = {}
+        self.facts = LinkFacts()
+        """The attributes of the spans of what is served."""
         self._serving = serving
         self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
@@ -177,19 +180,35 @@ class Inbox:
 
     async def _serve(self, binding: Binding, params: Any) -> Any:
         request = binding.decode_params(params)
-        session_id = getattr(request, "session_id", None)
+        session_id: str | None = getattr(request, "session_id", None)
+        with self._span(request, self._sessions.get(session_id or "")) as span:
+            answer = await self._answer(request, session_id)
+            note_answer(span, request, answer)
+        return binding.encode_result(answer)
+
+    async def _answer(self, request: Any, session_id: str | None) -> Any:
         if session_id is None and isinstance(request, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
-            return binding.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, request))))
+            return elicited(await called(self._serving.elicit, elicit_question(None, request)))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")
-        return binding.encode_result(await services.serve(request))
+        return await services.serve(request)
+
+    def _span(self, request: Any, session: Session | None) -> TraceSpan:
+        """The span of a request of the agent: below the agent's, else below the turn that runs."""
+        incoming = current_request()
+        if incoming is None:
+            return NO_SPAN
+        turn = None if session is None else session.running_turn
+        within = NO_SPAN if turn is None else turn._span
+        return served_span(incoming.method, request, self.facts, incoming.id, within)
 
     async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.get(session_id) if isinstance(session_id, str) else None
         # The agent waits for us: its deadlines rest meanwhile.
-        with contextlib.nullcontext() if session is None else session._while_agent_waits():
+        waiting = contextlib.nullcontext() if session is None else session._while_agent_waits()
+        with waiting, self._span(params, session):
             return await called(handler, params)
 
 

@@ -7,17 +7,24 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from accord.errors import ConnectFailed
 from accord.jsonrpc.plain import plain_text
 from accord.time_scale import scaled
 from accord.transport import memory_pair, spawn
-from accord.transport.interface import Transport
+from accord.transport.interface import ProcessTransport, Transport
 from accord.transport.remote import LinkReport, RemoteOptions, is_address, request_headers
 from accord.wire import Framing
 
-__all__ = ["AgentLauncher", "InProcessAgent", "absolute_path"]
+if TYPE_CHECKING:
+    from accord.trace.connection_trace import ConnectionRecorder, ConnectionTrace
+    from accord.trace.writer import TraceWriter
+
+__all__ = ["AgentLauncher", "InProcessAgent", "StrPath", "absolute_path"]
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path, or a part of a command."""
 
 STOP_SECONDS = scaled(5.0)
 TOKEN_VARIABLE = "ACCORD_TOKEN"  # noqa: S105 - the name of a variable
@@ -34,7 +41,7 @@ class InProcessAgent(Protocol):
 class AgentLauncher:
     """Opens a transport to one agent, also repeatedly.
 
-    `remote` is how an address is reached; for a program it means nothing.
+    `remote` is how an address is reached; for a program it means nothing. `trace` is where its wire is recorded.
 
     Raises:
         TypeError: The target is no command, no address, no Agent and no transport.
@@ -51,6 +58,7 @@ class AgentLauncher:
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
         remote: RemoteOptions | None = None,
+        trace: StrPath | TraceWriter | None = None,
     ) -> None:
         self.argv = _argv(target)
         """The command, where it is one."""
@@ -70,6 +78,7 @@ class AgentLauncher:
         self._target = target[0] if target else None
         self._framing: Framing = framing
         self._stderr = stderr
+        self._trace = _trace_of(trace)
         self.wrap: Callable[[Transport], Transport] = lambda link: link
         """Applied to every new link, for an agent that speaks a dialect."""
         self._serving: asyncio.Task[None] | None = None
@@ -87,14 +96,24 @@ class AgentLauncher:
 
         Raises:
             ConnectFailed: It cannot be started.
+            OSError: The file of its trace cannot be made.
         """
-        return self.wrap(await self._open())
+        if self._trace is None:
+            return self.wrap(await self._open(self._stderr))
+        recorder = self._trace.begin(self.argv or ())
+        link = await self._open(_both(recorder.stderr, self._stderr))
+        if self.argv is not None and isinstance(link, ProcessTransport):
+            recorder.started(link.pid, self.argv)
+        return self.wrap(_recorded(link, recorder))
 
-    async def _open(self) -> Transport:
+    def close_trace(self) -> None:
+        """Close the trace, if there is one of ours; no connection is opened any more."""
+        if self._trace is not None:
+            self._trace.close()
+
+    async def _open(self, stderr: Callable[[bytes], None] | None) -> Transport:
         if self.argv is not None:
-            return await spawn(
-                *self.argv, cwd=self.program_cwd, env=self.env, framing=self._framing, stderr=self._stderr
-            )
+            return await spawn(*self.argv, cwd=self.program_cwd, env=self.env, framing=self._framing, stderr=stderr)
         if self.address is not None:
             return await self._open_address(self.address)
         target = self._target
@@ -140,6 +159,31 @@ class AgentLauncher:
         if late:
             serving.cancel()
             await asyncio.wait([serving], timeout=STOP_SECONDS)
+
+
+def _trace_of(trace: StrPath | TraceWriter | None) -> ConnectionTrace | None:
+    if trace is None:
+        return None
+    from accord.trace.connection_trace import ConnectionTrace  # noqa: PLC0415 - most connections are not recorded
+
+    return ConnectionTrace(trace)
+
+
+def _recorded(link: Transport, recorder: ConnectionRecorder) -> Transport:
+    from accord.trace.connection_trace import RecordedTransport  # noqa: PLC0415 - as above
+
+    return RecordedTransport(link, recorder)
+
+
+def _both(first: Callable[[bytes], None], second: Callable[[bytes], None] | None) -> Callable[[bytes], None]:
+    if second is None:
+        return first
+
+    def both(data: bytes) -> None:
+        first(data)
+        second(data)
+
+    return both
 
 
 def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:

@@ -19,10 +19,11 @@ from accord.errors import (
     NegotiationFailed,
     RequestError,
 )
-from accord.session.capability import ClientCapabilities, Implementation
-from accord.session.client_requests import Initialize, Initialized
-from accord.session.dialect import Dialect
+from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
+from accord.session.client_requests import Initialize, Initialized, Prompt
+from accord.session.dialect import Binding, Dialect
 from accord.session.proposals import EditionProposal, decode_initialized, proposals_for
+from accord.telemetry import LinkFacts, TraceSpan, call_span, link_facts, with_context
 
 __all__ = ["AgentConnection", "StartAttempt", "loss_of", "lost_session", "negotiate", "proposals_for_dialect"]
 
@@ -38,6 +39,49 @@ class AgentConnection:
 
     connection: Connection
     dialect: Dialect
+
+    @property
+    def facts(self) -> LinkFacts:
+        """The attributes of its spans."""
+        return link_facts(self.dialect.edition.version, self.connection.transport)
+
+    async def request(
+        self, request: Any, capabilities: AgentCapabilities, timeout_seconds: float | None, span: TraceSpan | None
+    ) -> Any:
+        """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
+
+        Its span is `span`, which goes on, or one of its own.
+
+        Raises:
+            LocalProtocolError: The edition has no such request, or the agent does not serve it.
+            RequestError: It answered with an error.
+            ConnectionLost: It is gone.
+        """
+        encoded = self.dialect.encode(request)
+        what = type(request).__name__
+        if encoded is None:
+            raise LocalProtocolError(f"{self.dialect.edition.name} does not have {what}", field=what)
+        binding, params = encoded
+        if binding.needs and not getattr(capabilities, binding.needs):
+            raise LocalProtocolError(f"this agent does not offer {binding.needs}", field=what)
+        id_ = self.connection.next_request_id
+        if span is not None:
+            span.set("jsonrpc.request.id", str(id_))
+            return await self._send(binding, params, request, timeout_seconds, span)
+        with call_span("client", binding.method.name, request, self.facts, id_) as own:
+            return await self._send(binding, params, request, timeout_seconds, own)
+
+    async def _send(
+        self, binding: Binding, params: Any, request: Any, timeout_seconds: float | None, span: TraceSpan
+    ) -> Any:
+        if span.is_recorded:
+            params = binding.encode_params(with_context(span, request))
+        result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+        return binding.decode_result(result, request)
+
+    def prompt_span(self, prompt: Prompt) -> TraceSpan:
+        """The span of a prompt, from its request to the end of its turn."""
+        return call_span("client", self.dialect.find(Prompt)[0].method.name, prompt, self.facts)
 
 
 def proposals_for_dialect(choice: str, dialect: DialectPlugin) -> tuple[EditionProposal, ...]:
@@ -121,7 +165,10 @@ class _Negotiator:
     async def _propose(self, connection: Connection, proposal: EditionProposal) -> Agreed:
         self._listen(connection.handlers, proposal)
         request = Initialize(self._client, self._capabilities)
-        result = await connection.initialize(proposal.params(request), proposal.readable)
+        facts = link_facts(None, connection.transport)
+        with call_span("client", "initialize", request, facts, connection.next_request_id) as span:
+            params = proposal.params(with_context(span, request))
+            result = await connection.initialize(params, proposal.readable)
         if connection.edition is None:
             raise LocalProtocolError("no edition was agreed on")
         return connection, *decode_initialized(connection.edition, result, request)

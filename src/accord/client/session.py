@@ -57,6 +57,7 @@ from accord.session.event import (
 )
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option, with_made
 from accord.session.transcript import Transcript
+from accord.telemetry import TraceSpan
 
 __all__ = ["Listener", "Session"]
 
@@ -76,7 +77,11 @@ class SessionAgent(Protocol):
     def _dialect(self) -> Dialect: ...
     @property
     def capabilities(self) -> AgentCapabilities: ...
-    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any: ...
+    async def _request(
+        self, request: Any, *, timeout_seconds: float | None = None, span: TraceSpan | None = None
+    ) -> Any: ...
+    def _prompt_span(self, prompt: Prompt) -> TraceSpan:
+        """The span of a prompt and its turn."""
 
     def _cancel(self, request: Cancel) -> None:
         """Cancel a session's work."""
@@ -188,7 +193,9 @@ class Session:
                 return
             self._feed(SendStarted(turn))
             turn._sent()
-            answer: PromptAnswered = await self._agent._request(Prompt(self.id, turn.prompt, turn.meta))
+            prompt = Prompt(self.id, turn.prompt, turn.meta)
+            turn._span = self._agent._prompt_span(prompt)
+            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span)
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -210,6 +217,7 @@ class Session:
             turn._finish(None, LocalProtocolError(f"the prompt failed: {type(error).__name__}"))
         finally:
             self._feed(Abandoned(turn))
+            turn._end_span()
 
     def _feed(self, event: PromptInput[Turn]) -> None:
         """Feed an input to the automaton of the client's turns, and execute its outputs."""

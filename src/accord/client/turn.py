@@ -15,6 +15,7 @@ from accord.session.entry import Entry, Message, ToolCall, changes_of
 from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
 from accord.session.tool import FileChange
 from accord.session.transcript import Transcript
+from accord.telemetry import NO_SPAN, TraceSpan, error_type
 from accord.time_scale import scaled
 
 __all__ = ["Turn"]
@@ -81,6 +82,7 @@ class Turn:
         """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()
         self._raised = False
+        self._span: TraceSpan = NO_SPAN
 
     def __repr__(self) -> str:
         return f"<prompt turn, {self.stop_reason or self.error or 'running'}>"
@@ -295,6 +297,12 @@ class Turn:
         self._over.set()
         self._released.set()
         self._wake()
+
+    def _end_span(self) -> None:
+        self._span.note("acp.stop_reason", self.stop_reason)
+        if self.error is not None:
+            self._span.fail(error_type(self.error))
+        self._span.end()
 
     async def _wait_over(self) -> None:
         """Return when the turn is over, also if it failed."""

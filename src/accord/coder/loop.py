@@ -37,6 +37,7 @@ from accord.coder.model import (
     ToolUse,
     UserMessage,
 )
+from accord.coder.model_span import stream_answer
 from accord.coder.permission import PermissionGate
 from accord.coder.project_commands import skills_text
 from accord.coder.subagent import Subagent
@@ -298,7 +299,7 @@ class Loop:
         self._answer = answer
         turn.new_message()
         waiting = self._announced(f"Waiting for the model {self._model.name}", WAITING_SECONDS)
-        async with aclosing(self._model.stream(request)) as deltas, waiting as announcing:
+        async with aclosing(stream_answer(self._model, request)) as deltas, waiting as announcing:
             async for delta in deltas:
                 if not isinstance(delta, Retrying):
                     announcing.cancel()
@@ -355,7 +356,7 @@ class Loop:
         request = ModelRequest(SUMMARISE, [UserMessage(conversation_text(before, characters))], [], "summary")
         async with self._turn.compact() as compaction:
             summary: list[str] = []
-            async with aclosing(self._model.stream(request)) as deltas:
+            async with aclosing(stream_answer(self._model, request)) as deltas:
                 async for delta in deltas:
                     if isinstance(delta, TextDelta):
                         summary.append(delta.text)

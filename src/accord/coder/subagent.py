@@ -23,6 +23,7 @@ from accord.coder.model import (
     ToolUse,
     UserMessage,
 )
+from accord.coder.model_span import stream_answer
 from accord.coder.tools.runner import ToolExecutor
 from accord.coder.tools.toolbox import Toolbox
 
@@ -78,7 +79,7 @@ class Subagent:
         calls: list[ToolUse] = []
         raw = None
         request = ModelRequest(self._system, list(self._memory.messages), toolbox.definitions)
-        async with aclosing(self._model.stream(request)) as deltas:
+        async with aclosing(stream_answer(self._model, request)) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text):

@@ -14,8 +14,9 @@ from accord.config.entry import AgentEntry
 from accord.config.errors import ConfigError, DownloadError, Problem, RegistryError, UntrustedFile
 from accord.config.permission import permission_for
 from accord.dialects import load_dialect
+from accord.transport.remote import RemoteOptions
 
-__all__ = ["connect_to", "deadlines_of"]
+__all__ = ["connect_to", "deadlines_of", "remote_options_of"]
 
 
 def deadlines_of(entry: AgentEntry) -> Deadlines:
@@ -59,7 +60,7 @@ def connect_to(
         "env": dict(entry.env),
         "deadlines": deadlines_of(entry),
         "permission": permission_for(entry.permission_policy, on_question),
-        **_remote_options(entry),
+        **_remote_arguments(entry),
     }
     for name in ("edition", "framing"):
         if getattr(entry, name) is not None:
@@ -68,7 +69,19 @@ def connect_to(
     return agent if entry.dialect is None else agent.use_dialect(load_dialect(entry.dialect))
 
 
-def _remote_options(entry: AgentEntry) -> dict[str, Any]:
+def remote_options_of(entry: AgentEntry) -> RemoteOptions:
+    """The token, the headers and the TLS context of an entry's address.
+
+    Raises:
+        ConfigError: A file that it names for its address cannot be used.
+    """
+    arguments = _remote_arguments(entry)
+    return RemoteOptions(
+        headers=arguments.get("headers", {}), token=arguments.get("token") or None, tls=arguments.get("tls")
+    )
+
+
+def _remote_arguments(entry: AgentEntry) -> dict[str, Any]:
     """The options of an entry's address. Without a token of its own it has none: others are for other addresses."""
     if entry.address is None:
         return {}

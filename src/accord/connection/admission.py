@@ -38,6 +38,7 @@ LARGE_TEXT_BYTES = 4096
 TEXTS = 8
 """How many budgets the texts of large requests that run may take."""
 LAPSE_SECONDS = 0.25
+_NONE: deque[OpenRequest] = deque(maxlen=0)
 
 
 class Admission:
@@ -46,9 +47,8 @@ class Admission:
     def __init__(self, budget: Budget, start: Callable[[OpenRequest], None]) -> None:
         self._budget = budget
         self._start = start
-        self._small: deque[OpenRequest] = deque()
-        self._large: deque[OpenRequest] = deque()
-        self._heavy: deque[OpenRequest] = deque()
+        # Made when a request has to wait: a server has thousands of connections on which none ever does.
+        self._small = self._large = self._heavy = _NONE
         self.largest_bytes: dict[str, int] = {}
         """The largest answer of each method whose answers are not all small."""
         self._reserved_bytes = 0
@@ -62,6 +62,8 @@ class Admission:
 
     def admits(self, request: OpenRequest) -> bool:
         """Whether a request may start now; if not, it waits here."""
+        if self._small is _NONE:
+            self._small, self._large, self._heavy = deque(), deque(), deque()
         queue = self._large if self._expected_bytes(request) else self._small
         if not self._fits_text(request):
             queue = self._heavy

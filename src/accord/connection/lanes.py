@@ -59,6 +59,10 @@ class Lane:
         self.items: deque[LaneItem] = deque()
 
 
+# Replaced with the first lane: a server has thousands of connections that have none.
+_NONE_READY: deque[Lane] = deque(maxlen=0)
+
+
 class Lanes:
     """All lanes of one connection; `owner` marks code that runs inside a handler.
 
@@ -72,7 +76,7 @@ class Lanes:
         self._context = copy_context()
         self._context.run(INSIDE.set, owner)
         self._lanes: dict[str | None, Lane] = {}
-        self._ready: deque[Lane] = deque()
+        self._ready = _NONE_READY
         self._runner: asyncio.Task[None] | None = None
         self._runners: set[asyncio.Task[None]] = set()
         self.get = self._lanes.get
@@ -83,6 +87,8 @@ class Lanes:
         if lane is None:
             # A context per lane: context variables that one session's handlers set are not visible to another's.
             lane = self._lanes[key] = Lane(key, self._context.copy())
+            if self._ready is _NONE_READY:
+                self._ready = deque()
             self._ready.append(lane)
             if self._runner is None:
                 self._start_runner()

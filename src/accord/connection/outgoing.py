@@ -24,6 +24,10 @@ from accord.protocol.salvage import Misfit
 __all__ = ["Call", "OutgoingCalls"]
 
 
+# Replaced when a call has to wait: a server has thousands of connections on which none ever does.
+_NO_TURNS: deque[asyncio.Future[None]] = deque(maxlen=0)
+
+
 class Call(msgspec.Struct, eq=False):
     """A request of ours that waits for its answer."""
 
@@ -60,7 +64,7 @@ class OutgoingCalls:
         self._codec = codec
         self._inside: set[Call] = set()
         self._open = 0
-        self._turns: deque[asyncio.Future[None]] = deque()
+        self._turns = _NO_TURNS
         self._owner: object = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.cancels = False
@@ -109,6 +113,8 @@ class OutgoingCalls:
         Not for calls inside handlers: there are no more of them than handlers, and an open call may wait for one.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._turns is _NO_TURNS:
+            self._turns = deque()
         self._turns.append(turn)
         try:
             await turn
@@ -167,6 +173,10 @@ class OutgoingCalls:
         """End a call whose caller gave up; one that was answered, or not sent, is not withdrawn."""
         if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
+
+    @property
+    def next_id(self) -> int:
+        return self._pending.next
 
     # --- answers
 

@@ -25,6 +25,10 @@ class _Queued(NamedTuple):
     sent: asyncio.Future[None]
 
 
+# Replaced when a text has to wait: a server has thousands of connections on which none ever does.
+_NO_QUEUE: deque[_Queued] = deque(maxlen=0)
+
+
 class Sender:
     """Sends texts, and queues those that must keep their place although their sender cannot wait (`post`).
 
@@ -39,7 +43,7 @@ class Sender:
         self._try_send = transport.try_send
         self._on_detour = on_detour
         self._observers: tuple[Observer, ...] = ()
-        self._queue: deque[_Queued] = deque()
+        self._queue = _NO_QUEUE
         """The posted texts that wait; the first one is being sent."""
         self._task: asyncio.Task[None] | None = None
 
@@ -100,6 +104,8 @@ class Sender:
     def _enqueue(self, text: bytes | bytearray) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         queued = _Queued(text, loop.create_future())
+        if self._queue is _NO_QUEUE:
+            self._queue = deque()
         self._queue.append(queued)
         if self._task is None:
             self._on_detour()

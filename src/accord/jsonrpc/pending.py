@@ -37,6 +37,11 @@ class PendingRequests(Generic[C, O]):
         self._next = id_ + 1
         return id_
 
+    @property
+    def next(self) -> int:
+        """The id that `next_id` will return."""
+        return self._next
+
     def wait(self, id_: int, call: C) -> None:
         """A call waits for its answer from now on."""
         self._waiting[id_] = call

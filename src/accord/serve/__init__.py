@@ -20,7 +20,8 @@ from accord.serve.options import HostOptions, OnDisconnect
 from accord.serve.principal import Authenticate, Credentials, Principal, anyone
 from accord.serve.session_owners import SessionOwners
 from accord.serve.tokens import TokenFile, one_token
-from accord.serve.upstream import AgentUpstream, ProgramUpstream, ServedAgent, Upstream
+from accord.serve.upstream import AgentUpstream, ProgramUpstream, RecordedUpstream, ServedAgent, Upstream
+from accord.trace.connection_trace import ConnectionTrace
 
 __all__ = [
     "AgentApplication",
@@ -77,6 +78,10 @@ def _options(options: dict[str, object]) -> HostOptions:
 
 
 def _application(upstream: Upstream, options: HostOptions) -> AgentApplication:
+    if options.trace is not None:
+        trace = ConnectionTrace(options.trace)
+        trace.open()
+        upstream = RecordedUpstream(upstream, trace)
     access, metrics = AccessCheck(options.authenticate, options.hosts, options.origins), Metrics()
     owners = None
     if not options.shared_sessions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -37,11 +36,12 @@ class AgentTransport:
 
     def __init__(self, peer: RemotePeer) -> None:
         self.peer = peer
-        self._incoming: deque[bytes] = deque()
+        self._incoming: list[bytes] = []
         self._incoming_bytes = 0
         self._receiver: asyncio.Future[None] | None = None
         self._room: list[asyncio.Future[None]] = []
-        self._queue = SendQueue(self._has_room, self._put, self._is_over)
+        self._queue: SendQueue | None = None
+        """Made when the agent has to wait: a server has thousands of connections on which it never does."""
         self._unyielded_bytes = 0
         self._closed = False
 
@@ -54,6 +54,15 @@ class AgentTransport:
     def _is_over(self) -> bool:
         return self.peer.is_over()
 
+    @property
+    def _waits(self) -> bool:
+        return self._queue is not None and bool(self._queue.waiting)
+
+    def _sends(self) -> SendQueue:
+        if self._queue is None:
+            self._queue = SendQueue(self._has_room, self._put, self._is_over)
+        return self._queue
+
     # --- the agent's side: see `Transport`
 
     @property
@@ -65,14 +74,14 @@ class AgentTransport:
         """See `Transport.send`."""
         if self._closed:
             raise ConnectionLost(clean=True)
-        if self._queue.waiting or not self._has_room(len(text)):
-            if not await self._queue.wait(text):
+        if self._waits or not self._has_room(len(text)):
+            if not await self._sends().wait(text):
                 raise ConnectionLost(clean=True)
             self._unyielded_bytes = 0
         else:
             self._put(text)
             self._unyielded_bytes += len(text)
-        if self._is_over() and not await self._queue.drain():
+        if self._is_over() and not await self._sends().drain():
             raise ConnectionLost(clean=True)
         if self._unyielded_bytes >= SLICE_BYTES:
             self._unyielded_bytes = 0
@@ -81,7 +90,7 @@ class AgentTransport:
     def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
         """See `Transport.try_send`."""
         size_bytes = sum(map(len, texts))
-        if self._closed or self._queue.waiting or not self._has_room(size_bytes):
+        if self._closed or self._waits or not self._has_room(size_bytes):
             return False
         if self._unyielded_bytes + size_bytes >= SLICE_BYTES:
             self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take the next one, gives the loop a turn
@@ -101,9 +110,7 @@ class AgentTransport:
                 await self._receiver
             finally:
                 self._receiver = None
-        texts = list(self._incoming)
-        self._incoming.clear()
-        self._incoming_bytes = 0
+        texts, self._incoming, self._incoming_bytes = self._incoming, [], 0
         self._end_waits()
         return texts
 
@@ -128,12 +135,14 @@ class AgentTransport:
 
     def advance(self) -> None:
         """There is room again for what the agent sends."""
-        self._queue.advance()
+        if self._queue is not None:
+            self._queue.advance()
 
     def hang_up(self) -> None:
         """The client is gone for good."""
         self._closed = True
-        self._queue.close()
+        if self._queue is not None:
+            self._queue.close()
         self._wake()
         self._end_waits()
 

@@ -12,7 +12,7 @@ from accord.serve.connections import Connections
 from accord.serve.http import HttpExchange
 from accord.serve.metrics import Metrics
 from accord.serve.response import Receive, Send, respond
-from accord.serve.websocket import ServedSocket
+from accord.serve.websocket import TEXTS, ServedSocket
 
 __all__ = ["AgentApplication"]
 
@@ -97,7 +97,9 @@ class AgentApplication:
             _check_endpoint(scope)
             principal, credentials = await self._access.principal(headers, _client(scope))
             who = principal.name
-            await ServedSocket(self._connections, principal, credentials, receive, send).serve()
+            takes_texts = TEXTS in (scope.get("extensions") or {})
+            socket = ServedSocket(self._connections, principal, credentials, receive, send, takes_texts=takes_texts)
+            await socket.serve()
         except HttpRefusal as refusal:
             status = self._note(refusal)
             await _refuse_upgrade(scope, receive, send, refusal)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from accord.serve.limits import HostLimits
 from accord.serve.principal import Authenticate
+from accord.trace import TraceWriter
 
 __all__ = ["LOOPBACK_HOSTS", "HostOptions", "OnDisconnect"]
 
@@ -40,5 +41,8 @@ class HostOptions:
     on_disconnect: OnDisconnect | None = None
     """The fate of a running turn whose client does not come back; None: an agent in this process goes on, a
     program is ended."""
+    trace: str | os.PathLike[str] | TraceWriter | None = None
+    """The file into which the wire of all connections is recorded, secrets masked: each has a number, and a note with
+    the name of its principal. A `TraceWriter` records with options of its own."""
     limits: HostLimits = field(default_factory=HostLimits)
     """Numbers, sizes and times."""

@@ -6,7 +6,6 @@ It knows neither sockets nor what a message says. docs/remote-wire.md has the co
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 
 from accord.transport.routing import Stream
 
@@ -27,8 +26,10 @@ class OutgoingStream:
     def __init__(self) -> None:
         self._forgotten = 0
         """The number of the last message that is not kept."""
-        self._kept: deque[bytes] = deque()
-        self._waiting: deque[bytes] = deque()
+        # Lists, although they are emptied from the front: an idle connection has thousands of neighbours, and an
+        # empty deque takes as much as ten of them.
+        self._kept: list[bytes] = []
+        self._waiting: list[bytes] = []
         self.kept_bytes = 0
         self.waiting_bytes = 0
         self.link: StreamLink | None = None
@@ -52,13 +53,15 @@ class OutgoingStream:
 
     def take(self) -> tuple[int, list[bytes]]:
         """The next messages, as much as one write should have, and the number of the first; they count as written."""
-        first, size_bytes = self.written + 1, 0
-        texts: list[bytes] = []
-        while self._waiting and size_bytes < READ_BYTES:
-            text = self._waiting.popleft()
+        first, size_bytes, count = self.written + 1, 0, 0
+        for text in self._waiting:
             size_bytes += len(text)
-            texts.append(text)
-        self._kept.extend(texts)
+            count += 1
+            if size_bytes >= READ_BYTES:
+                break
+        texts = self._waiting[:count]
+        del self._waiting[:count]
+        self._kept += texts
         self.kept_bytes += size_bytes
         self.waiting_bytes -= size_bytes
         return first, texts
@@ -68,33 +71,28 @@ class OutgoingStream:
         if not self._forgotten <= cursor <= self.last:
             return False
         self.acknowledge(cursor)
-        while self._kept:
-            text = self._kept.pop()
-            self._waiting.appendleft(text)
-            self.kept_bytes -= len(text)
-            self.waiting_bytes += len(text)
-        while self.written < cursor:
-            # The reader has it, whatever we thought of it.
-            self._forget_waiting()
+        self._waiting[:0] = self._kept
+        self.waiting_bytes += self.kept_bytes
+        self._kept, self.kept_bytes = [], 0
+        # The reader has these, whatever we thought of them.
+        known = cursor - self._forgotten
+        self.waiting_bytes -= sum(map(len, self._waiting[:known]))
+        del self._waiting[:known]
+        self._forgotten += known
         return True
 
     def acknowledge(self, cursor: int) -> None:
         """The reader has everything up to the cursor."""
-        while self._kept and self._forgotten < cursor:
-            self.forget_oldest()
+        self.forget(cursor - self._forgotten)
 
-    def forget_oldest(self) -> None:
-        """Forget the oldest written message; there must be one."""
-        self.kept_bytes -= len(self._kept.popleft())
-        self._forgotten += 1
-
-    def _forget_waiting(self) -> None:
-        self.waiting_bytes -= len(self._waiting.popleft())
-        self._forgotten += 1
-
-    @property
-    def has_kept(self) -> bool:
-        return bool(self._kept)
+    def forget(self, count: int) -> int:
+        """Forget so many of the oldest written messages, or all of them; their size."""
+        known = min(max(count, 0), len(self._kept))
+        size_bytes = sum(map(len, self._kept[:known]))
+        del self._kept[:known]
+        self.kept_bytes -= size_bytes
+        self._forgotten += known
+        return size_bytes
 
     @property
     def has_waiting(self) -> bool:
@@ -130,17 +128,18 @@ class StreamLink:
             self.stream.link = None
         self.wake()
 
-    async def wait(self, timeout_seconds: float) -> bool:
+    async def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until there is a message, or the link has ended; False after so much silence."""
         if self._is_due():
             return True
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
-        timer = loop.call_later(timeout_seconds, self.wake)
+        timer = None if timeout_seconds is None else loop.call_later(timeout_seconds, self.wake)
         try:
             await self._waiter
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             self._waiter = None
         return self._is_due()
 
@@ -160,8 +159,10 @@ class OutgoingStreams:
         self._replay_bytes = replay_bytes
         self._streams: dict[Stream, OutgoingStream] = {}
         self._held_bytes = 0
-        self._written_order: deque[OutgoingStream] = deque()
-        """The stream of each written message, oldest first, for a client that acknowledges none."""
+        self._replayable_bytes = 0
+        """What was written for a client that acknowledges nothing."""
+        self._written: list[tuple[OutgoingStream, int]] = []
+        """What was taken, oldest first: the stream, and how many messages; for a client that acknowledges none."""
         self.acknowledges = False
 
     def __len__(self) -> int:
@@ -205,20 +206,22 @@ class OutgoingStreams:
 
     def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
         """The next messages of a stream, for its link, and the number of the first."""
+        kept_bytes = stream.kept_bytes
         first, texts = stream.take()
         if not self.acknowledges:
-            self._held_bytes -= sum(map(len, texts))
-            self._written_order.extend([stream] * len(texts))
-            while self._written_order and self._kept_bytes() > self._replay_bytes:
-                oldest = self._written_order.popleft()
-                if oldest.has_kept:
-                    oldest.forget_oldest()
+            size_bytes = stream.kept_bytes - kept_bytes
+            self._held_bytes -= size_bytes
+            self._replayable_bytes += size_bytes
+            self._written.append((stream, len(texts)))
+            while self._replayable_bytes > self._replay_bytes and self._written:
+                oldest, count = self._written.pop(0)
+                self._replayable_bytes -= oldest.forget(count)
         return first, texts
 
     def acknowledge(self, name: Stream, cursor: int) -> None:
         """The client has everything of a stream up to the cursor."""
         self.acknowledges = True
-        self._written_order.clear()
+        self._written.clear()
         if name in self._streams:
             self._streams[name].acknowledge(cursor)
         self._count()
@@ -241,4 +244,5 @@ class OutgoingStreams:
         return sum(stream.kept_bytes for stream in self._streams.values())
 
     def _count(self) -> None:
-        self._held_bytes = self.waiting_bytes + (self._kept_bytes() if self.acknowledges else 0)
+        self._replayable_bytes = self._kept_bytes()
+        self._held_bytes = self.waiting_bytes + (self._replayable_bytes if self.acknowledges else 0)

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from accord.serve.application import AgentApplication
 from accord.serve.limits import HostLimits
+from accord.serve.socket_protocol import SocketProtocol
 from accord.time_scale import scaled
 
 __all__ = ["Listener", "run_server"]
@@ -61,7 +62,7 @@ def run_server(
         config = uvicorn.Config(
             application,
             http=_PunctualProtocol,
-            ws="websockets-sansio",
+            ws=SocketProtocol,
             ws_max_size=limits.body_bytes,
             ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PING_SECONDS,

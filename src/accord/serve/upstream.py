@@ -11,9 +11,11 @@ from typing import Protocol
 from accord.agent import SharedSessions
 from accord.serve.options import OnDisconnect
 from accord.serve.principal import Principal
+from accord.trace.connection_trace import ConnectionTrace, RecordedTransport
+from accord.trace.format import AGENT
 from accord.transport import Transport, spawn
 
-__all__ = ["AgentUpstream", "ProgramUpstream", "ServedAgent", "Upstream"]
+__all__ = ["AgentUpstream", "ProgramUpstream", "RecordedUpstream", "ServedAgent", "Upstream"]
 
 log = logging.getLogger("accord.serve")
 
@@ -76,7 +78,11 @@ class ProgramUpstream:
 
     async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
         """See `Upstream.serve`."""
-        child = await spawn(*self._argv, cwd=root, env=self._env)
+        recorder = transport.recorder if isinstance(transport, RecordedTransport) else None
+        stderr = None if recorder is None else recorder.stderr
+        child = await spawn(*self._argv, cwd=root, env=self._env, stderr=stderr)
+        if recorder is not None:
+            recorder.started(child.pid, self._argv)
         log.info("started %s for %s as process %d", os.path.basename(self._argv[0]), principal.name, child.pid)  # noqa: PTH119
         pumps = [asyncio.create_task(_pump(child, transport)), asyncio.create_task(_pump(transport, child))]
         try:
@@ -90,9 +96,35 @@ class ProgramUpstream:
                 pump.cancel()
             await asyncio.gather(*pumps, return_exceptions=True)
             await asyncio.shield(child.close())
+            if recorder is not None:
+                recorder.ended(child.exit_status)
 
     async def close(self) -> None:
         """See `Upstream.close`."""
+
+
+class RecordedUpstream:
+    """Another upstream whose connections are recorded: each with a number, and a note that names its principal."""
+
+    def __init__(self, upstream: Upstream, trace: ConnectionTrace) -> None:
+        self.on_disconnect = upstream.on_disconnect
+        self.takes_over = upstream.takes_over
+        self._upstream = upstream
+        self._trace = trace
+
+    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
+        """See `Upstream.serve`."""
+        recorder = self._trace.begin()
+        recorder.note(f"a connection of {principal.name}")
+        try:
+            await self._upstream.serve(RecordedTransport(transport, recorder, own=AGENT), principal, root)
+        finally:
+            recorder.ended(None)
+
+    async def close(self) -> None:
+        """See `Upstream.close`."""
+        await self._upstream.close()
+        self._trace.close()
 
 
 async def _pump(source: Transport, sink: Transport) -> None:

@@ -22,11 +22,13 @@ from accord.serve.response import Receive, Send
 from accord.serve.takeover import take_over
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "ServedSocket", "cursor_of"]
+__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "TEXTS", "ServedSocket", "cursor_of"]
 
 log = logging.getLogger("accord.serve")
 
 OWN_PREFIX = "_accord/"
+TEXTS = "accord.texts"
+"""An extension of ASGI that our own runner has: `websocket.send` with a list of texts, as bytes, under this key."""
 RESUME_METHOD = "_accord/resume"
 RECEIVED_METHOD = "_accord/received"
 ACKNOWLEDGE_EVERY = 64
@@ -52,18 +54,30 @@ class _Closed(Exception):
 
 
 class ServedSocket:
-    """One accepted socket, from its upgrade to its end."""
+    """One accepted socket, from its upgrade to its end.
+
+    `takes_texts` says whether the server has the extension `TEXTS`, by which several messages are one write.
+    """
 
     def __init__(
-        self, connections: Connections, principal: Principal, credentials: Credentials, receive: Receive, send: Send
+        self,
+        connections: Connections,
+        principal: Principal,
+        credentials: Credentials,
+        receive: Receive,
+        send: Send,
+        *,
+        takes_texts: bool = False,
     ) -> None:
         self._connections = connections
         self._principal = principal
         self._credentials = credentials
         self._receive = receive
         self._send = send
+        self._takes_texts = takes_texts
         self._connection_id = new_connection_id()
         self._unacknowledged = 0
+        self._is_reading = False
 
     async def serve(self) -> None:
         """Accept the socket and serve it until it is gone."""
@@ -164,23 +178,31 @@ class ServedSocket:
 
     async def _run(self, connection: RemoteConnection) -> None:
         link = StreamLink(connection.streams.get(None))
+        reader = asyncio.current_task()
+        assert reader is not None  # noqa: S101 - a coroutine runs in one
         writer = asyncio.get_running_loop().create_task(self._write(connection, link))
-        reader = asyncio.get_running_loop().create_task(self._read(connection, link))
+        writer.add_done_callback(lambda _: reader.cancel() if self._is_reading else None)
         connection.writers.add(writer)
         try:
-            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            self._is_reading = True
+            await self._read(connection, link)
+        except asyncio.CancelledError:
+            # The writer has ended, and with it the socket: that is no cancel of the server.
+            if not writer.done() or reader.uncancel():
+                raise
+        except (_Closed, OSError):
+            pass
         finally:
+            self._is_reading = False
             link.end()
             connection.writers.discard(writer)
-            for task in (reader, writer):
-                task.cancel()
-            await asyncio.gather(reader, writer, return_exceptions=True)
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
             connection.detach()
-        for task in (reader, writer):
-            error = None if task.cancelled() else task.exception()
-            # To write to a socket that is gone is an `OSError` of the server.
-            if error is not None and not isinstance(error, _Closed | OSError):
-                log.error("a socket of %s failed", self._principal.name, exc_info=error)
+        error = None if writer.cancelled() else writer.exception()
+        # To write to a socket that is gone is an `OSError` of the server.
+        if error is not None and not isinstance(error, _Closed | OSError):
+            log.error("a socket of %s failed", self._principal.name, exc_info=error)
 
     async def _read(self, connection: RemoteConnection, link: StreamLink) -> None:
         try:
@@ -225,11 +247,9 @@ class ServedSocket:
     async def _write(self, connection: RemoteConnection, link: StreamLink) -> None:
         stream = link.stream
         while link.is_current:
-            await link.wait(self._connections.limits.keepalive_seconds)
+            await link.wait()  # the server pings
             while stream.has_waiting and stream.link is link:
-                _, texts = connection.take(stream)
-                for text in texts:
-                    await self._say(text)
+                await self._say_all(connection.take(stream)[1])
             if connection.has_ended:
                 await self._close(_CODES.get(connection.end_reason, 1011), connection.end_reason)
                 return
@@ -252,6 +272,13 @@ class ServedSocket:
                 await self._close(1009, "the message is too large")
                 raise _Closed(1009)
             return data
+
+    async def _say_all(self, texts: list[bytes]) -> None:
+        if self._takes_texts:
+            await self._send({"type": "websocket.send", TEXTS: texts})
+            return
+        for text in texts:
+            await self._say(text)
 
     async def _say(self, text: bytes) -> None:
         await self._send({"type": "websocket.send", "text": text.decode(errors="replace")})

@@ -1,4 +1,4 @@
-"""Stores, which keep sessions: their records, their event logs and their authors' state, in memory or in SQLite.
+"""Stores, which keep sessions: their records, event logs and authors' state, in memory, SQLite or PostgreSQL.
 
 The wire is not known here. Each store is imported when it is first used.
 """
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from accord.stores.memory import (
         MemoryStore as MemoryStore,
     )
+    from accord.stores.postgres.node import (
+        NodeRecord as NodeRecord,
+    )
+    from accord.stores.postgres.store import (
+        PostgresStore as PostgresStore,
+    )
     from accord.stores.sqlite import (
         SqliteStore as SqliteStore,
+    )
+    from accord.stores.transfer import (
+        copy_sessions as copy_sessions,
     )
 
     __all__: list[str]
@@ -33,7 +42,10 @@ else:
             "accord.stores.check": "StoreCheckFailed check_store",
             "accord.stores.folder": "default_path",
             "accord.stores.memory": "MemoryStore",
+            "accord.stores.postgres.node": "NodeRecord",
+            "accord.stores.postgres.store": "PostgresStore",
             "accord.stores.sqlite": "SqliteStore",
+            "accord.stores.transfer": "copy_sessions",
         },
         eager=("SessionPage", "SessionRecord", "Store"),
     )

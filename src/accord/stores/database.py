@@ -36,6 +36,7 @@ from accord.stores.owner import StoreOwner, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
     OWNERS_SINCE,
+    PRINCIPAL_SINCE,
     PROMPTED_SINCE,
     as_record,
     as_stored,
@@ -78,6 +79,7 @@ class Database:
         # A file that cannot be written cannot be migrated either, and its sessions have no owners.
         self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
         self._prompted_column = "prompted" if schema_version(connection) >= PROMPTED_SINCE else "1"
+        self._principal_column = "principal" if schema_version(connection) >= PRINCIPAL_SINCE else "''"
         self._path = path
         self._owners = owners_folder(Path(path))
 
@@ -191,7 +193,7 @@ class Database:
 
     def get(self, session_id: str) -> SessionRecord | None:
         with self._transaction("DEFERRED"):
-            sql = f"SELECT {COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
+            sql = f"SELECT {COLUMNS}, {self._principal_column} FROM sessions WHERE id = ?"  # noqa: S608
             row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
         return None if row is None else as_record(row)
 
@@ -318,7 +320,15 @@ class Database:
             sentence = f"{self._path}: {error}"
             raise StoreError(sentence, reason=error.reason, path=self._path, session_id=session_id) from error
 
-    def list_sessions(self, cwd: str | None, cursor: str | None, limit: int, *, unprompted: bool = True) -> SessionPage:
+    def list_sessions(
+        self,
+        cwd: str | None,
+        cursor: str | None,
+        limit: int,
+        *,
+        unprompted: bool = True,
+        principal: str | None = None,
+    ) -> SessionPage:
         """One page, the last updated first; without `unprompted` those that were prompted or that a process owns."""
         limit = max(limit, 1)
         conditions: list[str] = []
@@ -326,6 +336,9 @@ class Database:
         if cwd is not None:
             conditions.append("cwd = ?")
             values.append(as_stored(cwd))
+        if principal is not None:
+            conditions.append(f"{self._principal_column} = ?")
+            values.append(as_stored(principal))
         if cursor is not None:
             updated_at, session_id = decode_cursor(cursor)
             conditions.append("(updated_at, id) < (?, ?)")
@@ -333,7 +346,7 @@ class Database:
         if not unprompted:
             conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        listed = f"{COLUMNS}, {self._owner_column}, {self._prompted_column}"
+        listed = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
         sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
         # How many rows are left out is known only after their owners were checked.
         values.append(limit + 1 if unprompted else -1)
@@ -399,7 +412,7 @@ class Database:
         return None if row is None else _Row(*row)
 
     def _insert(self, record: SessionRecord, events: int, owner: StoreOwner | None, prompted: int = 0) -> int:
-        sql = f"INSERT INTO sessions ({COLUMNS}, owner, prompted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+        sql = f"INSERT INTO sessions ({COLUMNS}, principal, owner, prompted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         values = (
             as_stored(record.id),
             as_stored(record.cwd),
@@ -408,6 +421,7 @@ class Database:
             float(record.created_at),
             float(record.updated_at),
             events,
+            as_stored(record.principal),
             None if owner is None else owner.name,
             prompted,
         )

@@ -18,7 +18,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     """The facts about a session that need no reading of its log.
 
     Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never change.
-    `events` is the length of the log, which the store counts; a caller's value is ignored.
+    `events` is the length of the log, which the store counts; a caller's value is ignored. `principal` is the user of
+    a server to whom the session belongs, "" where there is only one; it never changes either.
     """
 
     id: str
@@ -28,6 +29,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     title: str | None = None
     roots: tuple[str, ...] = ()
     events: int = 0
+    principal: str = ""
 
 
 class SessionPage(msgspec.Struct, frozen=True):
@@ -138,9 +140,15 @@ class Store(Protocol):
         ...
 
     async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+        self,
+        *,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        unprompted: bool = True,
+        principal: str | None = None,
     ) -> SessionPage:
-        """One page of the sessions, the last updated first, of exactly that `cwd` where one is given.
+        """One page of the sessions, the last updated first, of exactly that `cwd` and `principal` where one is given.
 
         Without `unprompted`, a session whose log has no message of the user is listed only while a process owns it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -11,6 +11,7 @@ from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.errors import LossLedger, closed, session_exists, unknown_session
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
+from accord.stores.polling import poll_events
 from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event, is_prompt
 
 __all__ = ["MemoryStore"]
@@ -140,13 +141,24 @@ class MemoryStore:
         await asyncio.sleep(0)
         return events
 
+    def watch(self, session_id: str, after: int = 0) -> AsyncIterator[list[tuple[int, Event]]]:
+        """The events behind position `after`, and every later one, with their positions; looks every 50 ms."""
+        return poll_events(self, session_id, after)
+
     async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+        self,
+        *,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        unprompted: bool = True,
+        principal: str | None = None,
     ) -> SessionPage:
         """One page of the sessions, the last updated first."""
         sessions = self._open_sessions().values()
         records = [each.record for each in sessions if unprompted or each.claims or _is_prompted(each)]
-        positions = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
+        wanted = (one for one in records if cwd in (None, one.cwd) and principal in (None, one.principal))
+        positions = sorted(((one.updated_at, one.id) for one in wanted), reverse=True)
         if cursor is not None:
             last = decode_cursor(cursor)
             positions = [place for place in positions if place < last]

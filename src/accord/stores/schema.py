@@ -18,6 +18,7 @@ __all__ = [
     "APPLICATION_ID",
     "COLUMNS",
     "OWNERS_SINCE",
+    "PRINCIPAL_SINCE",
     "PROMPTED_SINCE",
     "SCHEMA_VERSION",
     "as_record",
@@ -31,9 +32,10 @@ __all__ = [
 
 # "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
 APPLICATION_ID = 0x41435244
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 OWNERS_SINCE = 2
 PROMPTED_SINCE = 3
+PRINCIPAL_SINCE = 4
 
 _UNPROMPTED_INDEX = "CREATE INDEX sessions_unprompted ON sessions (updated_at) WHERE NOT prompted"
 
@@ -48,7 +50,8 @@ _SCHEMA = (
         updated_at REAL NOT NULL,
         events INTEGER NOT NULL,
         owner TEXT,
-        prompted INTEGER NOT NULL DEFAULT 0
+        prompted INTEGER NOT NULL DEFAULT 0,
+        principal NOT NULL DEFAULT ''
     )""",
     "CREATE INDEX sessions_by_time ON sessions (updated_at, id)",
     "CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id)",
@@ -75,6 +78,7 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "UPDATE sessions SET prompted = events > 0",
         _UNPROMPTED_INDEX,
     ),
+    3: ("ALTER TABLE sessions ADD COLUMN principal NOT NULL DEFAULT ''",),
 }
 
 
@@ -160,8 +164,8 @@ def as_text(value: str | bytes) -> str:
 
 
 def as_record(row: Sequence[Any]) -> SessionRecord:
-    """The record that stands in the `COLUMNS` of a row."""
-    session_id, cwd, roots, title, created_at, updated_at, events = row
+    """The record that stands in the `COLUMNS` of a row and in its principal, which follows them."""
+    session_id, cwd, roots, title, created_at, updated_at, events, principal = row
     return SessionRecord(
         id=as_text(session_id),
         cwd=as_text(cwd),
@@ -170,4 +174,5 @@ def as_record(row: Sequence[Any]) -> SessionRecord:
         title=None if title is None else as_text(title),
         roots=tuple(json.loads(roots)),
         events=events,
+        principal=as_text(principal),
     )

@@ -1,7 +1,6 @@
 """The store in a SQLite file: a writing and a reading thread beside the loop, and commits shared by callers.
 
-One thread writes, another reads. Queued events are collected in a round; the first caller to wait for it passes it to
-the writing thread, and all callers before that thread starts on it share one transaction.
+One thread writes, another reads; `stores.rounds` collects the queued events for the first.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ import asyncio
 import contextlib
 import functools
 import os
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
@@ -21,53 +19,17 @@ from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.database import Database
-from accord.stores.errors import LossLedger, closed
 from accord.stores.interface import SessionPage, SessionRecord
 from accord.stores.owner import StoreOwner, open_owner
-from accord.stores.text import encode_event
+from accord.stores.polling import poll_events
+from accord.stores.rounds import QueuedEvents, RoundWriter, as_awaitable
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
-# A round of this size is written although no caller waits for it yet.
-_MAX_ROUND_BYTES = 1024 * 1024
 
-
-class _Queued:
-    """Queued events of one session."""
-
-    __slots__ = ("position", "session_id", "texts", "ticket")
-
-    def __init__(self, ticket: int, session_id: str, texts: list[bytes]) -> None:
-        self.ticket = ticket
-        self.session_id = session_id
-        self.texts = texts
-        self.position = 0
-
-
-class _Round:
-    """The events of one transaction; `future` is set when it was passed to the writing thread."""
-
-    __slots__ = ("ends", "future", "queued", "size_bytes")
-
-    def __init__(self) -> None:
-        self.queued: list[_Queued] = []
-        self.size_bytes = 0
-        self.future: Future[None] | None = None
-        # One future for each loop, for any number of waiters: waking them one by one takes a thread as long as the
-        # disk.
-        self.ends: dict[asyncio.AbstractEventLoop, asyncio.Future[None]] = {}
-
-    def end(self, future: Future[None]) -> asyncio.Future[None]:
-        """The end of the round, as a future of the running loop."""
-        loop = asyncio.get_running_loop()
-        if loop not in self.ends:
-            self.ends[loop] = _result(future)
-        return self.ends[loop]
-
-
-class SqliteStore:
+class SqliteStore(RoundWriter):
     """A `Store` in one file, which several processes may share.
 
     The file is made at the first call that needs it, readable by its owner alone. `busy_seconds` bounds how long a call
@@ -75,18 +37,11 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 5.0) -> None:
+        super().__init__()
         self.path: Path = Path(path).absolute()
         """The path of the database."""
         self._busy_seconds = busy_seconds
-        # Guards the state shared by callers and the writing thread: everything down to `_closed`.
-        self._lock = threading.Lock()
-        self._ledger = LossLedger()
-        # Rounds that were not started, in order; the last one is open.
-        self._rounds = [_Round()]
-        self._settled = 0
-        self._closed = False
-        # Each database belongs to the thread beside it.
-        self._writer = ThreadPoolExecutor(1, "accord-store-writer")
+        # Each database belongs to the thread of its name.
         self._writing: Database | None = None
         self._owner: StoreOwner | None = None
         self._claimed: Counter[str] = Counter()
@@ -101,7 +56,7 @@ class SqliteStore:
         """Make this process the owner of the session; whether it was open nowhere in this process."""
         future = self._submit(lambda database: self._take(database, session_id))
         try:
-            return await asyncio.shield(_result(future))
+            return await asyncio.shield(as_awaitable(future))
         except asyncio.CancelledError:
             # The caller was cancelled, so no other code would release it.
             with contextlib.suppress(StoreError):
@@ -110,7 +65,7 @@ class SqliteStore:
 
     async def release(self, session_id: str) -> None:
         """Undo one `acquire`, after the queued events are committed."""
-        await asyncio.shield(_result(self._submit(lambda database: self._let_go(database, session_id))))
+        await asyncio.shield(as_awaitable(self._submit(lambda database: self._let_go(database, session_id))))
 
     async def get(self, session_id: str) -> SessionRecord | None:
         """The session's record, or None where there is no such session."""
@@ -141,15 +96,11 @@ class SqliteStore:
 
     async def commit(self, session_id: str, ticket: int) -> None:
         """Return when everything that was queued for the session up to `ticket` is in the file."""
-        await self._settle(ticket)
-        with self._lock:
-            self._ledger.raise_loss(session_id, ticket)
+        await self._commit(session_id, ticket)
 
     async def flush(self) -> None:
         """Commit all that is queued; raises the first failure that was not reported yet."""
-        await self._settle()
-        with self._lock:
-            self._ledger.raise_any_loss()
+        await self._flush()
 
     async def append(self, session_id: str, events: Sequence[Event]) -> int:
         """Queue and commit; returns the position of the last event of the log."""
@@ -166,10 +117,22 @@ class SqliteStore:
         return await self._read(lambda database: database.read_page(session_id, after))
 
     async def list_sessions(
-        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+        self,
+        *,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        unprompted: bool = True,
+        principal: str | None = None,
     ) -> SessionPage:
-        """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
-        return await self._read(lambda database: database.list_sessions(cwd, cursor, limit, unprompted=unprompted))
+        """One page of the sessions, the last updated first, of exactly that `cwd` and `principal` where given."""
+        return await self._read(
+            lambda database: database.list_sessions(cwd, cursor, limit, unprompted=unprompted, principal=principal)
+        )
+
+    def watch(self, session_id: str, after: int = 0) -> AsyncIterator[list[tuple[int, Event]]]:
+        """The events behind position `after`, and every later one, with their positions; looks every 50 ms."""
+        return poll_events(self, session_id, after)
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Create a session with a copy of the log, including queued events, and of the state."""
@@ -197,7 +160,7 @@ class SqliteStore:
         # Submitted work is still done, also when this call is cancelled.
         self._writer.shutdown(wait=False)
         self._reader.shutdown(wait=False)
-        await asyncio.shield(asyncio.gather(*map(_result, endings)))
+        await asyncio.shield(asyncio.gather(*map(as_awaitable, endings)))
         # Both have done their last work: this waits for no more than the end of two idle threads.
         self._writer.shutdown()
         self._reader.shutdown()
@@ -206,98 +169,26 @@ class SqliteStore:
 
     # --- on the loop
 
-    def _queue(self, session_id: str, events: Sequence[Event]) -> _Queued:
-        texts = [encode_event(event) for event in events]
-        with self._lock:
-            self._refuse_when_closed()
-            queued = _Queued(self._ledger.issue(), session_id, texts)
-            if not self._ledger.lose_also(session_id, queued.ticket):
-                current = self._rounds[-1]
-                current.queued.append(queued)
-                current.size_bytes += sum(map(len, texts))
-                if current.size_bytes >= _MAX_ROUND_BYTES:
-                    self._start_round()
-        return queued
-
-    async def _settle(self, ticket: int | None = None) -> None:
-        """Return when the writing thread has handled the queued events, up to the ticket where one is given."""
-        with self._lock:
-            self._refuse_when_closed()
-            if ticket is not None and ticket <= self._settled:
-                return
-            end = self._rounds[-1].end(self._start_round())
-        # The future is shared: a cancelled waiter must not cancel it for the others.
-        await asyncio.shield(end)
-
-    def _start_round(self) -> Future[None]:
-        """Ask the writing thread for the open round; it stays open until the thread gets there."""
-        current = self._rounds[-1]
-        if current.future is None:
-            current.future = self._writer.submit(self._write_round, current)
-        return current.future
-
-    def _seal_round(self) -> None:
-        """Close the open round: a call that follows must see only the events that were queued before it."""
-        current = self._rounds[-1]
-        if current.queued or current.future is not None:
-            self._start_round()
-            self._rounds.append(_Round())
-
     async def _write(self, job: Callable[[Database], T]) -> T:
-        return await _result(self._submit(job))
+        return await as_awaitable(self._submit(job))
 
     def _submit(self, job: Callable[[Database], T]) -> Future[T]:
-        with self._lock:
-            self._refuse_when_closed()
-            self._seal_round()
-            return self._writer.submit(self._run_writing, job)
+        return self._submit_writing(functools.partial(self._run_writing, job))
 
     async def _read(self, job: Callable[[Database], T]) -> T:
         await self._settle()
         with self._lock:
             self._refuse_when_closed()
             future = self._reader.submit(self._run_reading, job)
-        return await _result(future)
-
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise closed()
+        return await as_awaitable(future)
 
     # --- on the writing thread
 
     def _run_writing(self, job: Callable[[Database], T]) -> T:
         return job(self._open_writing())
 
-    def _write_round(self, current: _Round) -> None:
-        with self._lock:
-            self._rounds.remove(current)
-            if not self._rounds:
-                self._rounds.append(_Round())
-        batch = current.queued
-        if not batch:
-            return
-        try:
-            errors = self._open_writing().append(batch, self._owner)
-        except StoreError as error:
-            errors = {queued.session_id: error for queued in batch}
-        self._finish(batch, errors)
-
-    def _finish(self, batch: list[_Queued], errors: dict[str, StoreError]) -> None:
-        """Settle a batch; the sessions in `errors` have lost it, and lose the events already queued behind it."""
-        with self._lock:
-            self._settled = batch[-1].ticket
-            if not errors:
-                return
-            for queued in batch:
-                self._lose(queued, errors)
-            for later in self._rounds:
-                later.queued = [queued for queued in later.queued if not self._lose(queued, errors)]
-
-    def _lose(self, queued: _Queued, errors: dict[str, StoreError]) -> bool:
-        error = errors.get(queued.session_id)
-        if error is not None:
-            self._ledger.lose(queued.session_id, queued.ticket, error)
-        return error is not None
+    def _append_batch(self, batch: list[QueuedEvents]) -> dict[str, StoreError]:
+        return self._open_writing().append(batch, self._owner)
 
     def _open_writing(self) -> Database:
         if self._writing is None:
@@ -353,7 +244,3 @@ class SqliteStore:
     def _end_reading(self) -> None:
         if self._reading is not None:
             self._reading.close()
-
-
-def _result(future: Future[T]) -> asyncio.Future[T]:
-    return asyncio.wrap_future(future)

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
         RecordedMessage as RecordedMessage,
         Recorder as Recorder,
     )
+    from accord.testing.replayed import (
+        ReplayedAgent as ReplayedAgent,
+    )
     from accord.testing.roles import (
         AgentPeer as AgentPeer,
         ClientPeer as ClientPeer,
@@ -72,6 +75,7 @@ else:
             "accord.testing.peer": "ScriptFailed",
             "accord.testing.program": "command_of",
             "accord.testing.recorder": "Direction RecordedMessage Recorder",
+            "accord.testing.replayed": "ReplayedAgent",
             "accord.testing.roles": "AgentPeer ClientPeer",
             "accord.testing.scripted": "AgentScript ClientScript ScriptedAgent ScriptedClient",
         },

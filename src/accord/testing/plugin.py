@@ -16,8 +16,9 @@ import pytest
 if TYPE_CHECKING:
     from accord.client import BlockingSession, ConnectedAgent
     from accord.testing.recorder import Recorder
+    from accord.testing.replayed import ReplayedAgent
 
-__all__ = ["accord_join", "accord_open", "accord_recorder", "accord_state", "accord_workspace"]
+__all__ = ["accord_join", "accord_open", "accord_recorder", "accord_replay", "accord_state", "accord_workspace"]
 
 
 @pytest.fixture
@@ -54,6 +55,18 @@ def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
         return write_files(tmp_path_factory.mktemp("workspace"), files or {})
 
     return make
+
+
+@pytest.fixture
+def accord_replay(request: pytest.FixtureRequest) -> Callable[..., ReplayedAgent]:
+    """The agent of a trace: `accord_open(accord_replay("talk.jsonl"))`; a relative path is beside the test's file."""
+
+    def replayed(path: str | Path, **options: Any) -> ReplayedAgent:
+        from accord.testing.replayed import ReplayedAgent  # noqa: PLC0415
+
+        return ReplayedAgent(request.path.parent / path, **options)
+
+    return replayed
 
 
 @pytest.fixture

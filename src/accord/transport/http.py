@@ -236,8 +236,10 @@ class HttpTransport(RemoteTransport):
         elif message.method in OPENING_METHODS:
             await self._open_session(text, message, session)
         else:
-            if message.method not in CLOSING_METHODS and message.kind == "request":
-                self._open_stream(session)
+            if message.kind == "request":
+                # The answer comes on the session's stream, also to the end of a session that was never opened here;
+                # some servers do not know that one, and answer on the connection stream.
+                self._open_stream(session, is_known=message.method not in CLOSING_METHODS)
             await self._deliver_post(text, message, session)
 
     async def _open_session(self, text: bytes, message: Envelope, session: str) -> None:
@@ -273,11 +275,19 @@ class HttpTransport(RemoteTransport):
             raise ConnectFailed(f"no connection within {self.options.connect_seconds:g} s") from None
         except (httpx2.TransportError, TimeoutError) as error:
             raise ConnectFailed(f"no connection: {type(error).__name__}") from error
+        self._check_first(response, body)
+        return response, body
+
+    def _check_first(self, response: httpx2.Response, body: bytes) -> None:  # noqa: ARG002 - a subclass needs it
+        """Whether the answer to `initialize` is one.
+
+        Raises:
+            ConnectFailed: It is not.
+        """
         if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
             raise refusal_of(response.status_code)
         if not _is_json(response):
             raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
-        return response, body
 
     async def _deliver_post(self, text: bytes, message: Envelope, session: Stream, *, instead: Stream = None) -> None:
         """Send one message until the server has it; `instead` is the session to name where it asks for one.
@@ -294,7 +304,11 @@ class HttpTransport(RemoteTransport):
         if retry.is_running:
             self.options.on_link(LinkReport("resumed", "the message was sent"))
         response, body = outcome
+        if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
+            # It has no place among the messages of the connection, and the next one takes its number.
+            self._number -= 1
         if response.status_code == _MISSING and instead is not None:
+            self._number += 1
             await self._deliver_post(text, message, instead)
             return
         self._judge(response, body, message)

@@ -127,6 +127,7 @@ class BlockingTool:
             block.enter_context(scope.block(lambda: self._tool.cancel_requested))
             self._tool._on_stop = lambda: scope.interrupt(thread)
             self.start()
+            self._tool._span.attach()
             self._block = block.pop_all()
         return self
 
@@ -134,6 +135,7 @@ class BlockingTool:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._tool._on_stop = None
+        self._tool._span.detach()
         if self._block is not None:
             self._block.close()
         # Also in the block of another call that was cancelled: this one must be ended.

@@ -37,7 +37,9 @@ from accord.check.agent import (
 )
 from accord.check.agent.causes import CAUSES
 from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
+from accord.check.agent.process_rules import not_for
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
+from accord.check.engine.address import Address, JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, StepFailed
 from accord.check.engine.journal import Journal, JournalError, SettingsLedger
 from accord.check.engine.judging import (
@@ -51,9 +53,9 @@ from accord.check.engine.judging import (
     wanted,
 )
 from accord.check.engine.outcome import Judgement, Outcome, Report
-from accord.check.engine.process import Program
 from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
+from accord.check.remote import REMOTE_STEPS, RULES as REMOTE_RULES, run_remote
 from accord.check.rule import EDITIONS, CheckRule, EditionName
 from accord.errors import NegotiationFailed
 from accord.protocol.edition import V1, V2, V2_JUNE
@@ -70,32 +72,43 @@ _TOPICS = (
     sessions, terminals, tools, updates,
 )
 # fmt: on
-RULES: tuple[CheckRule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
-"""Every rule that agents have to keep."""
+RULES: tuple[CheckRule, ...] = (*(rule for topic in _TOPICS for rule in topic.RULES), *REMOTE_RULES)
+"""Every rule that agents have to keep; those of the transport are for agents at an address."""
+_OF_THE_TRANSPORT = frozenset(rule.id for rule in REMOTE_RULES)
 
 
-async def check_agent(program: Program, options: Options | None = None, progress: Progress | None = None) -> Report:
+def rules_of(program: JudgedAgent, options: Options) -> list[CheckRule]:
+    """The selected rules for one agent: a program has none of the rules of the transport."""
+    rules = wanted(RULES, options)
+    return rules if isinstance(program, Address) else [rule for rule in rules if rule.id not in _OF_THE_TRANSPORT]
+
+
+async def check_agent(program: JudgedAgent, options: Options | None = None, progress: Progress | None = None) -> Report:
     """Judge an agent by the rules of one edition.
 
     Raises:
-        ConnectFailed: There is no such command.
+        ConnectFailed: There is no such command, or no agent at the address.
     """
     options = options or Options()
-    rules = wanted(RULES, options)
+    rules = rules_of(program, options)
     clock = CheckClock()
     with tempfile.TemporaryDirectory(prefix="accord-check-") as folder:
-        place = _absolute(options.cwd or folder)
+        place = _place(program, options, folder)
         ledger, left = await _open_ledger(program, options, place)
         runner = AgentRunner(program, options, place, progress or silent_progress, ledger)
         unrestored: list[Restored] = []
         try:
-            evidence = await runner.run(_steps(rules, options))
+            judgeable = [rule for rule in rules if not not_for(program, rule.id)]
+            evidence = await runner.run(_steps(judgeable, options))
+            if isinstance(program, Address) and not evidence.blocked_by_version:
+                steps = _remote_steps(rules, options)
+                await run_remote(program, options, place, steps, evidence, progress or silent_progress)
         finally:
             try:
                 unrestored = [each for each in await _to_its_end(runner.restore()) if each.state != "set back"]
             finally:
                 ledger.close()
-        outcomes = [Outcome(rule, _judged(rule, evidence)) for rule in rules]
+        outcomes = [Outcome(rule, _judged(rule, evidence, not_for(program, rule.id))) for rule in rules]
     return report_of(
         program,
         "agent",
@@ -110,20 +123,27 @@ async def check_agent(program: Program, options: Options | None = None, progress
     )
 
 
-def _absolute(folder: str) -> Path:
-    return Path(folder).resolve()
+def _place(program: JudgedAgent, options: Options, folder: str) -> Path:
+    """The directory of the sessions. That of an agent at an address is one of its own machine."""
+    if isinstance(program, Address) and options.cwd:
+        return Path(options.cwd)
+    return Path(options.cwd or folder).resolve()
 
 
 def _steps(rules: list[CheckRule], options: Options) -> list[CheckStep]:
-    names = sorted(steps_for(rules) - {"meet"})
+    names = sorted(steps_for(rules) & STEPS.keys())
     return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
 
 
-def _judged(rule: CheckRule, evidence: Evidence) -> tuple[Judgement, ...]:
+def _remote_steps(rules: list[CheckRule], options: Options) -> list[CheckStep]:
+    names = sorted(steps_for(rules) & REMOTE_STEPS.keys())
+    return [REMOTE_STEPS[name] for name in names if options.edition in REMOTE_STEPS[name].editions]
+
+
+def _judged(rule: CheckRule, evidence: Evidence, skipped: str) -> tuple[Judgement, ...]:
     if rule.superseded:
         return ()
-    skipped = ""
-    if rule.gate and not evidence.advertises(rule.gate):
+    if not skipped and rule.gate and not evidence.advertises(rule.gate):
         skipped = _NEEDS_LOGIN if evidence.blocked_by_auth else f"not advertised: {rule.gate}"
 
     def excuse(failure: StepFailed) -> str:
@@ -148,12 +168,12 @@ def _stuck(rule: CheckRule, evidence: Evidence) -> list[Judgement]:
 # --- settings that were changed
 
 
-async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[SettingsLedger, list[str]]:
+async def _open_ledger(program: JudgedAgent, options: Options, folder: Path) -> tuple[SettingsLedger, list[str]]:
     """The ledger of a check, and a line for everything that an earlier check of this agent left changed."""
     if callable(program):
         return SettingsLedger(options, None), []
     try:
-        journal = Journal(program, options.env)
+        journal = Journal(command_of(program), options.env)
         found = await _to_its_end(leftovers(program, options, folder, journal))
     except JournalError as error:
         return SettingsLedger(options, str(error)), [str(error)]
@@ -191,11 +211,11 @@ async def _to_its_end(work: Coroutine[Any, Any, list[Restored]]) -> list[Restore
 # --- editions
 
 
-async def editions_of(program: Program, options: Options) -> list[EditionName]:
+async def editions_of(program: JudgedAgent, options: Options) -> list[EditionName]:
     """The editions in which an agent answers a handshake of that edition, judged by the shape of its answer.
 
     Raises:
-        ConnectFailed: There is no such command.
+        ConnectFailed: There is no such command, or no agent at the address.
     """
     slots = asyncio.Semaphore(options.jobs)
 
@@ -207,12 +227,14 @@ async def editions_of(program: Program, options: Options) -> list[EditionName]:
     return [edition for edition, is_served in zip(EDITIONS, served, strict=True) if is_served]
 
 
-async def _serves(program: Program, options: Options, edition: EditionName) -> bool:
+async def _serves(program: JudgedAgent, options: Options, edition: EditionName) -> bool:
     wire = await RecordedWire.open("meeting", program, options.env, options.start_seconds, {})
     try:
         answer = await wire.request("initialize", BARE[edition])
         return select_as_client(answer.get("result"), (V1, V2, V2_JUNE)).name == edition
     except (Silence, NegotiationFailed):
+        if wire.refusal is not None:
+            raise wire.refusal from None
         return False
     finally:
         await wire.shut(options.grace_seconds)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, ProcessGroup, WaitLimits
+from accord.check.engine.address import Address, JudgedAgent
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, has_path
 from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
-from accord.check.engine.process import Program
-from accord.check.engine.record import AUTH_REQUIRED, RecordBudget
+from accord.check.engine.record import AUTH_REQUIRED, INVALID_PARAMS, RecordBudget
 from accord.check.engine.settings import Key, Setting, Value, request_for
 from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
@@ -76,7 +76,7 @@ async def _set(agent: AgentConversation, session: str, key: Key, value: Value) -
 
 
 async def restore_last(
-    program: Program, options: Options, folder: Path, ledger: SettingsLedger, changes: Mapping[Key, Change]
+    program: JudgedAgent, options: Options, folder: Path, ledger: SettingsLedger, changes: Mapping[Key, Change]
 ) -> list[Restored]:
     """Start the agent once more and restore the remaining settings; bounded by `RESTORE_SECONDS`.
 
@@ -139,7 +139,7 @@ def _restored(change: Change, setting: Setting | None, first: Setting | None) ->
 # --- settings that a killed run left changed
 
 
-async def leftovers(program: Program, options: Options, folder: Path, journal: Journal) -> list[Restored]:
+async def leftovers(program: JudgedAgent, options: Options, folder: Path, journal: Journal) -> list[Restored]:
     """Settings that an earlier check left changed, restored where they still have the value of that check.
 
     Raises:
@@ -172,7 +172,12 @@ class AgentRunner:
     """Runs each step once and collects the evidence."""
 
     def __init__(
-        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: SettingsLedger | None = None
+        self,
+        program: JudgedAgent,
+        options: Options,
+        folder: Path,
+        progress: Progress,
+        ledger: SettingsLedger | None = None,
     ) -> None:
         self._program = program
         self._options = options
@@ -197,7 +202,7 @@ class AgentRunner:
         """Run the step `meet`, then the steps whose capabilities the agent advertises.
 
         Raises:
-            ConnectFailed: There is no such command.
+            ConnectFailed: There is no such command, or no agent at the address; or it refuses the directory.
         """
         self._total = len(steps) + 1
         await self._meet()
@@ -253,6 +258,8 @@ class AgentRunner:
             try:
                 await self._met(agent, run.notes)
             except StepFailed as failure:
+                if wire.refusal is not None:
+                    raise wire.refusal from None
                 run.failure = failure
             run.end = agent.now
             self.evidence.advertised["initialize"] = agent.initialized
@@ -285,6 +292,10 @@ class AgentRunner:
             answered = await agent.answer(new, "ACP-SESSION-001")
             if "result" in answered:
                 self.evidence.advertised.setdefault("new", answered["result"])
+            elif _code(answered) == INVALID_PARAMS and isinstance(self._program, Address) and not self._options.cwd:
+                raise ConnectFailed(
+                    "the agent refuses the directory of the check for its sessions: name one of its own machine (--dir)"
+                )
             elif _code(answered) == AUTH_REQUIRED and agent.initialized.get("authMethods"):
                 self.evidence.blocked_by_auth = not self._options.auth_method
         await agent.is_alive()
@@ -338,18 +349,32 @@ class AgentRunner:
         except Untouched as untouched:
             self.evidence.skipped[step.name] = str(untouched)
             self.evidence.untouched.append(str(untouched))
+        except OSError as error:
+            self._skip_without_files(step, error)
         except PROBLEMS as error:
             run.failure = StepFailed(unexpected("agent", error))
-        if wire.overflowed and run.failure is not None:
-            # All failures that an endless stream causes have one cause.
-            self._flood = self._flood or run.failure.blame or PROMPT_RULE[self._options.edition]
-            run.failure = StepFailed(run.failure.reason, self._flood, *run.failure.evidence)
-            run.failure.is_silence = True
+        if wire.overflowed:
+            run.failure = self._of_the_flood(run.failure)
         reasons = run.get("untouched") or []
         self.evidence.untouched += [reasons] if isinstance(reasons, str) else reasons
         run.end = agent.now
         await restore_in(agent, self.ledger)
         return run.failure is None
+
+    def _of_the_flood(self, failure: StepFailed | None) -> StepFailed | None:
+        """All failures that an endless stream causes have one cause."""
+        if failure is None:
+            return None
+        self._flood = self._flood or failure.blame or PROMPT_RULE[self._options.edition]
+        grouped = StepFailed(failure.reason, self._flood, *failure.evidence)
+        grouped.is_silence = True
+        return grouped
+
+    def _skip_without_files(self, step: CheckStep, error: OSError) -> None:
+        """Skip a step whose files cannot be made, since the directory is on another machine."""
+        if not isinstance(self._program, Address):
+            raise error
+        self.evidence.skipped[step.name] = f"no files can be made in {self._folder}: {error.strerror}"
 
     async def restore(self) -> list[Restored]:
         """Verify in a new process that every setting is restored, and restore the others."""

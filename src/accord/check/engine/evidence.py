@@ -149,6 +149,8 @@ class Evidence:
         self.options = options
         self.edition = options.edition
         self.records: list[Record] = []
+        self.exchanges: list[Record] = []
+        """What was sent and received for the rules of the transport, by step; its entries are no lines of an agent."""
         self.steps: dict[str, StepResult] = {}
         self.skipped: dict[str, str] = {}
         """Steps that do not apply to this agent, with the reason."""
@@ -209,7 +211,7 @@ class Evidence:
                 yield record, entry, message
 
     def record_with(self, entries: tuple[Entry, ...]) -> Record | None:
-        for record in self.records:
+        for record in (*self.records, *self.exchanges):
             if entries and any(entry is entries[0] for entry in record.entries):
                 return record
         return None

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from accord.check.engine.address import JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation
 from accord.check.engine.outcome import Judgement, Outcome, Report, group
-from accord.check.engine.process import Program
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, Cause, CheckRule, EditionName
 
@@ -221,7 +221,7 @@ def _now() -> str:
 
 
 def report_of(
-    program: Program,
+    program: JudgedAgent,
     side: Literal["agent", "client"],
     evidence: Evidence,
     outcomes: list[Outcome],
@@ -236,7 +236,7 @@ def report_of(
     return Report(
         options=options,
         side=side,
-        command=() if callable(program) else tuple(program),
+        command=command_of(program),
         outcomes=outcomes,
         started_at=clock.started_at,
         finished_at=_now(),

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.process import Program, RunningProgram, start_program
+from accord.check.engine.address import JudgedAgent, start_agent
+from accord.check.engine.process import RunningProgram
 from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
+from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
 TERMINATE_SECONDS = scaled(2.0)
@@ -101,21 +103,26 @@ class RecordedWire:
     async def open(
         cls,
         name: str,
-        program: Program,
+        program: JudgedAgent,
         env: Mapping[str, str | None],
         timeout_seconds: float,
         replies: Mapping[str, Reply],
         budget: RecordBudget | None = None,
         observer: Observer | None = None,
     ) -> RecordedWire:
-        """Start the program.
+        """Start the program, or connect to the address.
 
         Raises:
-            ConnectFailed: There is no such command.
+            ConnectFailed: There is no such command, or no agent at the address.
         """
         wire = cls(name, timeout_seconds, replies, budget, observer)
-        wire._running = await start_program(program, env, wire._on_data)
+        wire._running = await start_agent(program, env, wire._on_data)
         return wire
+
+    @property
+    def refusal(self) -> ConnectFailed | None:
+        """Set where there was no agent at the address, which only the answer to the first message shows."""
+        return getattr(self._running, "refusal", None)
 
     # --- receiving
 

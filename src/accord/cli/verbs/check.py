@@ -7,10 +7,12 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from accord.check import Options, Report, check_agent, editions_of
+from accord.check import Address, JudgedAgent, Options, Report, check_agent, editions_of
 from accord.check.agent import left_changed
+from accord.check.engine.address import command_of
 from accord.check.report import documents_of, junit_of, markdown_of
 from accord.check.rule import EDITIONS, EditionName
 from accord.check.rules import rules_for
@@ -21,30 +23,39 @@ from accord.cli.show.screen import Progress, TextScreen, stdout_screen
 from accord.cli.show.verdict import report_lines
 from accord.cli.signals import Signals
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark
-from accord.cli.target import approve, split_agent, target_of
+from accord.cli.target import TOKEN_VARIABLE, approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
+from accord.config import AgentEntry
+from accord.config.connect import remote_options_of
 from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
-USAGE = """accord check AGENT [--edition E] [--only ID]... [--json F] [--junit F] [--md F]
+USAGE = """accord check AGENT|ADDRESS [--edition E] [--only ID]... [--json F] [--junit F] [--md F]
        accord check [options] -- COMMAND...
        accord check --client [options] -- CLIENT-COMMAND... {agent} ...
        accord check --rules [--edition E] [--client]"""
 EXAMPLES = """\
   accord check demo
   accord check -- python my_agent.py
+  ACCORD_TOKEN=secret accord check ws://127.0.0.1:8765/acp --dir /srv/ada
   accord check --edition 2 --junit report.xml -- python my_agent.py
   accord check --only ACP-CANCEL --cancel-prompt "count to a million" -- gemini --acp
   accord check --auth-method oauth -- my-agent
   accord check --client -- python my_client.py {agent}
   accord check --rules --edition 2
 """
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 NAMES: dict[str, tuple[EditionName, ...]] = {"1": ("v1",), "2": ("v2",), "2-june": ("v2_june",), "all": EDITIONS}
 
 
 def _parser() -> Parser:
     parser = Parser("check", USAGE, "Judge whether an agent or a client keeps the protocol.", EXAMPLES)
-    parser.add_argument("arguments", nargs="*", metavar="AGENT", help="a name from the config; or a command behind --")
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="AGENT",
+        help="a name from the config, or an address; or a command behind --",
+    )
     what = parser.add_argument_group("what is judged")
     what.add_argument("--client", action="store_true", help="the command is a client; {agent} in it is our agent")
     what.add_argument(
@@ -71,7 +82,11 @@ def _add_how(parser: Parser) -> None:
         "--dir",
         metavar="PATH",
         default="",
-        help="its working directory; by default a new folder for an agent, the current directory for a client",
+        help="its working directory; by default a new folder for an agent, the current directory for a client; of an "
+        "agent at an address: a directory of its machine",
+    )
+    how.add_argument(
+        "--header", action="append", default=[], metavar="K=V", help="a header for an address, without a secret"
     )
     how.add_argument("--auth-method", metavar="ID", default="", help="log in by this method first")
     how.add_argument("--allow-logout", action="store_true", help="judge the logout too; you may have to log in again")
@@ -143,36 +158,38 @@ async def _caught(
     signals: Signals, given: argparse.Namespace, command: Sequence[str] | None, again: Sequence[str]
 ) -> int:
     """The check; a signal cancels it, and it restores the settings that it changed before it ends."""
-    argv, env = await _program(given, command)
+    program, env = await _program(given, command)
     with signals.caught():
         try:
-            return await _check(given, argv, env, again)
+            return await _check(given, program, env, again)
         except asyncio.CancelledError:
-            _report_left_changes(given, argv, env)
+            _report_left_changes(given, program, env)
             raise
 
 
-def _report_left_changes(given: argparse.Namespace, argv: list[str], env: dict[str, str | None]) -> None:
-    lines = [] if given.client else left_changed(argv, env)
+def _report_left_changes(given: argparse.Namespace, program: JudgedAgent, env: dict[str, str | None]) -> None:
+    lines = [] if given.client else left_changed(command_of(program), env)
     for line in lines:
         remark(filled("{}; the next check of this agent sets it back", line))
 
 
-async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str | None], again: Sequence[str]) -> int:
+async def _check(
+    given: argparse.Namespace, program: JudgedAgent, env: dict[str, str | None], again: Sequence[str]
+) -> int:
     progress = Progress(sys.stderr, shown=True)
     screen = stdout_screen(progress)
     reports = []
     try:
-        for edition in await _editions(given, argv, _options(given, "v1", env)):
+        for edition in await _editions(given, program, _options(given, "v1", env)):
             options = _options(given, edition, env)
             if not _knows(options, "client" if given.client else "agent"):
                 continue
-            report = await _judge(given, argv, options, progress)
+            report = await _judge(given, program, options, progress)
             reports.append(report)
             progress.erase()
             _show(screen, report, again, verbose=given.verbose)
     except ConnectFailed as error:
-        raise CommandFailure(Status.USAGE, "start", str(error), advice="Name a program that can be started") from error
+        raise CommandFailure(Status.USAGE, "start", str(error), advice=_advice(error, program)) from error
     finally:
         progress.stop()
     if not reports:
@@ -181,7 +198,17 @@ async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str 
     return Status.DONE if all(report.conformant for report in reports) else Status.FAILED
 
 
-async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> tuple[list[str], dict[str, str | None]]:
+def _advice(error: ConnectFailed, program: JudgedAgent) -> str:
+    if not isinstance(program, Address):
+        return "Name a program that can be started"
+    if error.status in {401, 403}:
+        return f"Put the token of the address into {TOKEN_VARIABLE}"
+    return "See that the agent is served there: accord serve --help"
+
+
+async def _program(
+    given: argparse.Namespace, command: Sequence[str] | None
+) -> tuple[JudgedAgent, dict[str, str | None]]:
     env: dict[str, str | None] = dict(pair_of(each, "--env") for each in given.env)
     if given.client:
         if not command or given.arguments:
@@ -194,8 +221,22 @@ async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> 
     target = target_of(name, command)
     target = await approve(target, trust=given.trust, yes=None if questions is None else questions.yes)
     if target.entry.address is not None:
-        raise UsageFailure("accord check judges programs, and not yet agents at an address")
+        return _address(target.entry, given), env
+    if given.header:
+        raise UsageFailure("--header is for an agent at an address")
     return list(target.entry.argv), {**target.entry.env, **env}
+
+
+def _address(entry: AgentEntry, given: argparse.Namespace) -> Address:
+    headers = dict(pair_of(each, "--header") for each in given.header)
+    for name in headers:
+        if name.lower() in _SECRET_HEADERS:
+            advice = f"Put a token into {TOKEN_VARIABLE}, and other secrets into the config"
+            raise UsageFailure(f"--header {name}: a secret is not taken from the command line", advice=advice)
+    with phase("config"):
+        remote = remote_options_of(entry)
+    assert entry.address is not None  # noqa: S101 - the caller's condition
+    return Address(entry.address, replace(remote, headers={**remote.headers, **headers}))
 
 
 def _options(given: argparse.Namespace, edition: EditionName, env: dict[str, str | None]) -> Options:
@@ -223,26 +264,26 @@ def _knows(options: Options, side: str) -> bool:
     return any(not options.only or rule.id.startswith(options.only) for rule in rules_for(options.edition, side))
 
 
-async def _editions(given: argparse.Namespace, argv: list[str], options: Options) -> Sequence[EditionName]:
+async def _editions(given: argparse.Namespace, program: JudgedAgent, options: Options) -> Sequence[EditionName]:
     if given.edition != "auto":
         return NAMES[given.edition]
     if given.client:
         return ("v1",)
     with phase("start"):
-        editions = await editions_of(argv, options)
+        editions = await editions_of(program, options)
     # An agent that speaks none of them is judged by the first: the report says why.
     return editions or ("v1",)
 
 
-async def _judge(given: argparse.Namespace, argv: list[str], options: Options, progress: Progress) -> Report:
+async def _judge(given: argparse.Namespace, program: JudgedAgent, options: Options, progress: Progress) -> Report:
     def report_progress(what: str, done: int, total: int) -> None:
         progress.show(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
 
-    if given.client:
+    if given.client and not isinstance(program, Address):
         from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
 
-        return await check_client(argv, options, report_progress)
-    return await check_agent(argv, options, report_progress)
+        return await check_client(program, options, report_progress)
+    return await check_agent(program, options, report_progress)
 
 
 def _show(screen: TextScreen, report: Report, again: Sequence[str], *, verbose: bool) -> None:

@@ -13,6 +13,7 @@ from accord.cli.options import (
     AgentOptions,
     Parser,
     add_agent_options,
+    add_log_option,
     add_permission_options,
     add_session_options,
     agent_options_of,
@@ -62,6 +63,7 @@ def _parser() -> Parser:
     add_session_options(parser)
     add_permission_options(parser)
     add_agent_options(parser)
+    add_log_option(parser)
     return parser
 
 

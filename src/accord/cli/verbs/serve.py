@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from accord.cli.options import Parser, count_of, seconds_of, split_command
+from accord.cli.options import Parser, add_log_option, count_of, log_writer, seconds_of, split_command
 from accord.cli.show.screen import put
 from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark
 from accord.cli.target import approve, target_of
@@ -82,6 +82,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--drain", type=seconds_of, metavar="S", help="open requests have so long after SIGTERM; 30")
     parser.add_argument("--quiet", action="store_true", help="no access log")
+    add_log_option(parser, "the wire of all connections")
     return parser
 
 
@@ -212,6 +213,8 @@ def _application(
         "stdio_mcp": options.allow_stdio_mcp,
         "limits": limits,
     }
+    if options.log is not None:
+        common["trace"] = log_writer(options.log, command or ())
     if options.root is not None and not Path(options.root).is_dir():
         raise UsageFailure(f"--root {options.root}: there is no such directory")
     if options.on_disconnect:

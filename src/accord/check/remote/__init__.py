@@ -1,0 +1,118 @@
+"""The rules of the transport for served agents, and the runner of their steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from accord.check.engine.address import Address
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, has_path
+from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
+from accord.check.engine.record import Record
+from accord.check.options import Options
+from accord.check.remote import access, http_requests, http_streams, websocket_messages
+from accord.check.remote.endpoint import REMOTE_STEPS, Endpoint
+from accord.check.remote.raw_http import JSON, HttpAnswer
+from accord.check.remote.raw_websocket import RawSocket, open_socket
+from accord.check.rule import CheckRule
+
+__all__ = ["REMOTE_STEPS", "RULES", "run_remote"]
+
+RULES: tuple[CheckRule, ...] = tuple(
+    rule for topic in (http_requests, http_streams, websocket_messages, access) for rule in topic.RULES
+)
+"""Every rule of the transport; an id is the same rule in every edition."""
+_SUCCESS = 2
+
+
+class _Offer:
+    """The transports of an endpoint: the one of the address, and the other one where the same address has it."""
+
+    def __init__(self) -> None:
+        self.http = self.websocket = ""
+        """The reasons why one of them is not judged."""
+
+    async def find(self, endpoint: Endpoint) -> None:
+        if endpoint.address.is_websocket:
+            self.http = await self._missing_http(endpoint)
+        else:
+            self.websocket = await self._missing_websocket(endpoint)
+
+    async def _missing_http(self, endpoint: Endpoint) -> str:
+        try:
+            answer = await endpoint.http.request("POST", JSON, endpoint.initialize)
+        except StepFailed:
+            return "the address does not answer a POST"
+        if "acp-connection-id" in answer.headers:
+            await endpoint.http.request("DELETE", {"Acp-Connection-Id": answer.headers["acp-connection-id"]})
+        return "" if answer.status // 100 == _SUCCESS else f"the address answers {answer.status} to a POST"
+
+    async def _missing_websocket(self, endpoint: Endpoint) -> str:
+        try:
+            socket: RawSocket | HttpAnswer = await open_socket(endpoint.http, lambda _: None)
+        except StepFailed:
+            return "the address does not answer an upgrade"
+        if isinstance(socket, HttpAnswer):
+            return f"the address answers {socket.status} to an upgrade"
+        await socket.close()
+        return ""
+
+    def reason(self, group: str) -> str:
+        """Why steps of a group are not played; "" where they are."""
+        return {"http": self.http, "websocket": self.websocket}.get(group, "")
+
+
+async def run_remote(
+    address: Address, options: Options, folder: Path, steps: Sequence[CheckStep], evidence: Evidence, progress: Progress
+) -> None:
+    """Run the steps for the rules of the transport, each on sockets of its own; their results are in the evidence."""
+    if not steps:
+        return
+    offer = _Offer()
+    endpoint = Endpoint(address, options, folder)
+    try:
+        await offer.find(endpoint)
+    finally:
+        await endpoint.close()
+    slots = asyncio.Semaphore(options.jobs)
+    done = 0
+
+    async def run(step: CheckStep) -> None:
+        nonlocal done
+        async with slots:
+            progress(step.name, done, len(steps))
+            await _run_step(step, address, options, folder, evidence, offer)
+            done += 1
+
+    for failure in await asyncio.gather(*map(run, steps), return_exceptions=True):
+        if isinstance(failure, BaseException):
+            raise failure
+
+
+async def _run_step(
+    step: CheckStep, address: Address, options: Options, folder: Path, evidence: Evidence, offer: _Offer
+) -> None:
+    gate = step.gate.get(options.edition, "")
+    missing = f"not advertised: {gate}" if gate and not has_path(evidence.advertised, gate) else ""
+    if reason := missing or offer.reason(step.group):
+        evidence.skipped[step.name] = reason
+        return
+    endpoint = Endpoint(address, options, folder)
+    endpoint.has_http, endpoint.has_websocket = not offer.http, not offer.websocket
+    entries = endpoint.record.entries
+    run = evidence.steps[step.name] = StepResult(step.name, entries, 0, 0)
+    try:
+        run.notes = await step.run(endpoint)
+    except StepFailed as failure:
+        run.failure = failure
+    except Inconclusive as skipped:
+        evidence.skipped[step.name] = str(skipped)
+    except PROBLEMS as error:
+        run.failure = StepFailed(unexpected("agent", error))
+    finally:
+        run.end = len(entries)
+        with suppress(OSError):
+            await endpoint.close()
+    evidence.exchanges.append(Record(step.name, entries, b"", b"", "itself", None))

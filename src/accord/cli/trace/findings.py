@@ -1,0 +1,87 @@
+"""The findings of `accord trace --validate`: messages that do not fit, broken rules, and rules that are not judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from accord.check.engine.outcome import Outcome
+from accord.check.recorded import RecordedJudgement, judge_recorded
+from accord.cli.show.line import Span
+from accord.cli.show.screen import TextScreen
+from accord.cli.status import Status
+from accord.cli.trace.message_lines import message_line
+from accord.display import exact, filled, joined, own, prose_line
+from accord.trace.conversion import PlainTrace
+from accord.trace.index import TraceIndex
+from accord.trace.redaction import Redactor
+from accord.trace.validation import MessageFinding, validate_messages
+
+__all__ = ["show_findings"]
+
+MAX_SHOWN = 100
+_REASON_CHARACTERS = 200
+_BINDING = ("mandatory", "capability")
+
+
+def show_findings(screen: TextScreen, index: TraceIndex, trace: PlainTrace) -> int:
+    """Show everything that is found; the exit status is 1 where a message or a binding rule is wrong."""
+    if not trace.verbatim:
+        screen.line([Span(filled("{} does not keep the bytes: texts were put together again", trace.format), "dim")])
+    wrong = _show_messages(screen, index)
+    broken = sum(_show_rules(screen, each) for each in judge_recorded(index))
+    screen.line([])
+    if wrong or broken:
+        screen.line([Span(filled("{} messages and {} rules are wrong", wrong, broken), "bold")])
+        return Status.FAILED
+    screen.line([Span(own("nothing is wrong"), "bold")])
+    return Status.DONE
+
+
+def _show_messages(screen: TextScreen, index: TraceIndex) -> int:
+    begin = index.time(0) if len(index) else 0.0
+    counts: Counter[str] = Counter()
+    rows: set[int] = set()
+    for finding in validate_messages(index):
+        counts[finding.severity] += 1
+        if finding.severity == "wrong":
+            rows.add(finding.row)
+        if counts[finding.severity] <= MAX_SHOWN:
+            _show_message(screen, index, finding, begin)
+    for severity, count in counts.items():
+        if count > MAX_SHOWN:
+            screen.line([Span(filled("… and {} more that are {}", count - MAX_SHOWN, severity), "dim")])
+    return len(rows)
+
+
+def _show_message(screen: TextScreen, index: TraceIndex, finding: MessageFinding, begin: float) -> None:
+    style = "red" if finding.severity == "wrong" else "dim"
+    screen.line(message_line(index, finding.row, begin))
+    screen.line(
+        [Span(filled("       {}: {}", finding.severity, prose_line(finding.message, _REASON_CHARACTERS)), style)]
+    )
+
+
+def _show_rules(screen: TextScreen, judgement: RecordedJudgement) -> int:
+    passed, failed, skipped = (judgement.with_status(status) for status in ("PASS", "FAIL", "SKIPPED"))
+    broken = [each for each in failed if each.rule.tier in _BINDING]
+    screen.line([])
+    head = filled("{} {}: {} rules kept, {} broken", judgement.side, judgement.edition, len(passed), len(broken))
+    screen.line([Span(head, "bold")])
+    if judgement.is_cut:
+        screen.line([Span(own("  only the first part of the trace: all of it takes too much memory"), "yellow")])
+    for outcome in failed:
+        _show_rule(screen, outcome)
+    ids = joined([exact(each.rule.id) for each in skipped], own(", "))
+    screen.line([Span(filled("  not judged, {} rules: {}", len(skipped), ids), "dim")])
+    return len(broken)
+
+
+def _show_rule(screen: TextScreen, outcome: Outcome) -> None:
+    is_binding = outcome.rule.tier in _BINDING
+    style = "red" if is_binding else "yellow"
+    screen.line([Span(filled("  {} {} ", outcome.rule.id, outcome.rule.tier), style), Span(exact(outcome.rule.says))])
+    if outcome.deciding is not None:
+        screen.line([Span(filled("    {}", prose_line(outcome.deciding.message, _REASON_CHARACTERS)))])
+        for entry in outcome.deciding.evidence[:2]:
+            text = exact(Redactor().text(entry.raw).decode("utf-8", "replace"), _REASON_CHARACTERS)
+            screen.line([Span(filled("    > {}", text), "dim")])

@@ -1,0 +1,129 @@
+"""`accord replay`: one side of a recorded conversation against a live other."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.cli.fault import phase
+from accord.cli.options import Parser, count_of, seconds_of, split_command
+from accord.cli.show.screen import put
+from accord.cli.status import Status, UsageFailure, remark
+from accord.display import SafeText, filled
+from accord.trace import open_trace
+from accord.trace.replay.agent import RecordedAgent
+from accord.trace.replay.client import ANSWER_SECONDS, RecordedClient
+from accord.trace.replay.conversation import RecordedConversation
+from accord.trace.replay.report import Deviation, ReplayReport, deviation_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USAGE = """accord replay TRACE --as agent [--speed S] [--ignore KEY] [--conn N]
+       accord replay TRACE --as client [--cwd DIR] [options] -- COMMAND..."""
+EXAMPLES = """\
+  accord replay talk.jsonl --as client -- my-agent --acp
+  accord run "hello" -- accord replay talk.jsonl --as agent
+  accord replay talk.jsonl --as client --speed 1 --ignore cwd -- my-agent --acp
+
+As agent it speaks on stdin and stdout: an editor or `accord run` starts it. As client it starts the command behind
+`--`. Messages are matched by method and session, not by position; ids, times and counts of tokens are not compared.
+
+exit codes: 0 all is as recorded, 1 there are deviations, 2 usage, or a file that is no trace
+"""
+
+
+def speed_of(text: str) -> float:
+    """The value of `--speed`."""
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = math.nan
+    if not 0 <= speed < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed: 0 is at once, 1 as recorded")
+    return speed
+
+
+def _parser() -> Parser:
+    parser = Parser("replay", USAGE, "Play one side of a recorded conversation against a live other.", EXAMPLES)
+    parser.add_argument("trace", metavar="TRACE", help="a trace: of `accord tap`, or the lines of `-o wire`")
+    parser.add_argument(
+        "--as", dest="role", choices=("agent", "client"), required=True, help="the recorded side to play"
+    )
+    parser.add_argument(
+        "--speed", type=speed_of, default=0.0, metavar="S", help="0 at once (the default), 1 as recorded"
+    )
+    parser.add_argument("--conn", type=count_of, metavar="N", help="the connection; the longest one unless given")
+    parser.add_argument(
+        "--cwd", metavar="DIR", help="as client, in place of the recorded directory; this one if that does not exist"
+    )
+    parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help="a key that is not compared")
+    parser.add_argument("--timeout", type=seconds_of, metavar="S", help="how long an answer may take; 60 unless given")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Play the side to its end; the status says whether the other side deviated."""
+    before, command = split_command(arguments)
+    options = _parser().read(before)
+    if (options.role == "client") != (command is not None):
+        raise UsageFailure(
+            "the recorded client needs the command of an agent, the recorded agent none",
+            advice="accord replay TRACE --as client -- COMMAND...",
+        )
+    with phase("trace"):
+        conversation = RecordedConversation.of(open_trace(Path(options.trace)), options.conn)
+    # As agent, stdout is the protocol's.
+    say = remark if command is None else put
+    report = ReplayReport(lambda deviation: _show(deviation, say))
+    if command is None:
+        asyncio.run(_be_agent(conversation, options, report))
+    else:
+        asyncio.run(_be_client(conversation, options, report, command))
+    count = len(report.deviations)
+    say(filled("replayed: {} messages found in the recording, {} deviations", report.matched, count))
+    return Status.FAILED if count else Status.DONE
+
+
+def _show(deviation: Deviation, say: Callable[[SafeText], None]) -> None:
+    for line in deviation_lines(deviation):
+        say(line)
+
+
+async def _be_agent(conversation: RecordedConversation, options: argparse.Namespace, report: ReplayReport) -> None:
+    from accord.transport import open_stdio  # noqa: PLC0415 - only here
+
+    player = RecordedAgent(conversation, speed=options.speed, ignore=options.ignore, report=report)
+    await player.serve(open_stdio())
+
+
+async def _be_client(
+    conversation: RecordedConversation, options: argparse.Namespace, report: ReplayReport, command: Sequence[str]
+) -> None:
+    from accord.transport import spawn  # noqa: PLC0415 - only here
+
+    with phase("start"):
+        link = await spawn(*command)
+    player = RecordedClient(
+        conversation,
+        speed=options.speed,
+        ignore=options.ignore,
+        cwd=_directory(options.cwd, conversation.cwd),
+        answer_seconds=options.timeout or ANSWER_SECONDS,
+        report=report,
+    )
+    try:
+        await player.play(link)
+    finally:
+        await link.close()
+
+
+def _directory(given: str | None, recorded: str) -> str | None:
+    if given is not None:
+        return str(Path(given).absolute())
+    path = Path(recorded)
+    return None if path.is_absolute() and path.is_dir() else str(Path.cwd())

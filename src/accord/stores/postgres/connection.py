@@ -1,0 +1,252 @@
+"""Connections to PostgreSQL: bounded in time, opened again when they are lost, and free of session state.
+
+Every statement may go through a transaction pooler: nothing is prepared on the server, nothing is set for a session,
+and the time limit is the client's. The connection of leases and the one that listens need the server itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import select
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from accord.errors import StoreError
+from accord.stores.postgres.failures import Failure, failure_of, store_error, wrong_conninfo
+
+__all__ = ["Address", "PersistentConnection", "PostgresConnection"]
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+FIRST_PAUSE_SECONDS = 0.02
+MAX_PAUSE_SECONDS = 1.0
+# Of an unreachable network the system would tell after many minutes only.
+_KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
+
+
+class Address:
+    """A connection string, and how to speak of it without its password.
+
+    Raises:
+        StoreError: `bad_address`: it cannot be parsed.
+    """
+
+    def __init__(self, conninfo: str, patience_seconds: float) -> None:
+        try:
+            values = conninfo_to_dict(conninfo)
+        except psycopg.Error:
+            values = None
+        if values is None:
+            # Raised here and not above: the driver's exception quotes the string, and would be its context.
+            raise wrong_conninfo()
+        self.password: str = str(values.get("password") or os.environ.get("PGPASSWORD") or "")
+        added: dict[str, Any] = {
+            "application_name": "accord",
+            "connect_timeout": max(2, math.ceil(patience_seconds)),
+            **_KEEPALIVE,
+        }
+        if "," in str(values.get("host") or values.get("hostaddr") or ""):
+            # Of several servers the primary is wanted; which that is may change.
+            added["target_session_attrs"] = "read-write"
+        self._conninfo = make_conninfo(**{**added, **values})
+        place = str(values.get("host") or values.get("hostaddr") or "localhost")
+        port = f":{values['port']}" if values.get("port") else ""
+        self.where = f"{place}{port}/{values.get('dbname') or values.get('user') or ''}"
+
+    def connect(self) -> PostgresConnection:
+        connected = _BoundedConnection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+        return PostgresConnection(connected)
+
+
+class _Expired(Exception):
+    """The time of a statement is over."""
+
+
+class _BoundedConnection(psycopg.Connection[Row]):
+    """A connection of psycopg whose every wait ends at `deadline`."""
+
+    deadline: float = math.inf
+
+    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        return super().wait(_bounded(gen, self.deadline), *arguments, **options)
+
+
+def _bounded(steps: Any, deadline: float) -> Generator[Any, Any, Any]:
+    """The steps of a statement, up to the deadline: psycopg wakes them at least ten times a second."""
+    try:
+        state = next(steps)
+        while True:
+            ready = yield state
+            if not ready and time.monotonic() >= deadline:
+                raise _Expired
+            state = steps.send(ready)
+    except StopIteration as end:
+        return end.value
+
+
+class PostgresConnection:
+    """One open connection; for one thread."""
+
+    def __init__(self, connected: _BoundedConnection) -> None:
+        self._connected = connected
+
+    @property
+    def is_broken(self) -> bool:
+        return self._connected.closed
+
+    def set_deadline(self, deadline: float) -> None:
+        """Every statement from now on raises when it is not done by then."""
+        self._connected.deadline = deadline
+
+    def rows(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
+        """Run one statement and return its rows; outside of a transaction it is one by itself."""
+        cursor = self._connected.execute(sql.encode(), values)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def row(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Row | None:
+        """The first row of a statement, or None."""
+        return next(iter(self.rows(sql, values)), None)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several statements as one; an exception inside undoes them."""
+        with self._connected.transaction():
+            yield
+
+    def on_notification(self, receive: Callable[[str], None]) -> None:
+        """Call `receive` with the payload of each notification, while statements run and in `receive_pending`."""
+        self._connected.add_notify_handler(lambda notification: receive(notification.payload))
+        self._receive = receive
+
+    def receive_pending(self) -> None:
+        """Take the notifications that have arrived; raises where the connection is gone."""
+        driver = self._connected.pgconn
+        driver.consume_input()
+        while (notification := driver.notifies()) is not None:
+            self._receive(notification.extra.decode())
+
+    def wait_readable(self, wake: int, seconds: float) -> bool:
+        """Sleep until the server has sent something, or closed; False after the time or a byte at `wake`."""
+        try:
+            own = self._connected.fileno()
+            ready, _, _ = select.select([own, wake], [], [], max(seconds, 0.0))
+        except (psycopg.Error, OSError, ValueError):
+            return True
+        if wake in ready:
+            os.read(wake, 4096)
+        return own in ready
+
+    def close(self) -> None:
+        with contextlib.suppress(psycopg.Error, OSError):
+            self._connected.close()
+
+    def abandon(self) -> None:
+        """Close it in the middle of a statement, which the server is asked to stop."""
+        with contextlib.suppress(Exception):
+            self._connected.cancel_safe(timeout=1.0)
+        self.close()
+
+    def forget_after_fork(self) -> None:
+        """In a forked child: give up the socket, which is the parent's."""
+        with contextlib.suppress(Exception):
+            os.close(self._connected.fileno())
+
+
+class PersistentConnection:
+    """A connection that is opened at its first use and again after each loss; for one thread at a time.
+
+    `prepare` runs on every new connection. A call waits up to `patience_seconds` for a server that is away; in an
+    outage that has lasted longer, every call tries once.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        patience_seconds: float,
+        prepare: Callable[[PostgresConnection], None] | None = None,
+    ) -> None:
+        self._address = address
+        self._patience_seconds = patience_seconds
+        self._prepare = prepare
+        self._connection: PostgresConnection | None = None
+        self._away_since: float | None = None
+
+    @property
+    def connection(self) -> PostgresConnection | None:
+        """The connection as it is now; None before the first use and after a loss."""
+        return self._connection
+
+    def run(self, job: Callable[[PostgresConnection, bool], T], *, patience_seconds: float | None = None) -> T:
+        """Do a job, again after a lost connection or a deadlock: then it is called with True.
+
+        A job that is called with True must expect that its statements took effect before: the connection may have
+        been lost between the commit and its answer.
+
+        Raises:
+            StoreError: It failed, or the server was away for too long.
+        """
+        patience = self._patience_seconds if patience_seconds is None else patience_seconds
+        now = time.monotonic()
+        deadline = max(now, (now if self._away_since is None else self._away_since) + patience)
+        # Also the only try of an outage gets time to answer.
+        expires = max(deadline, now + min(patience, 1.0))
+        pause = FIRST_PAUSE_SECONDS
+        again = False
+        while True:
+            try:
+                result = job(self._opened(expires), again)
+            except (psycopg.Error, OSError, _Expired) as error:
+                failure = self._handle(error)
+                if not failure.again or time.monotonic() + pause >= deadline:
+                    raise self._error(failure, error) from None
+                again = True
+            else:
+                self._away_since = None
+                return result
+            time.sleep(pause)
+            pause = min(pause * 2, MAX_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _opened(self, expires: float) -> PostgresConnection:
+        if self._connection is None:
+            connection = self._address.connect()
+            try:
+                connection.set_deadline(expires)
+                if self._prepare is not None:
+                    self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        self._connection.set_deadline(expires)
+        return self._connection
+
+    def _handle(self, error: Exception) -> Failure:
+        connection = self._connection
+        if isinstance(error, _Expired):
+            failure = Failure("slow", is_lost=True)
+        else:
+            is_broken = connection is None or connection.is_broken or isinstance(error, OSError)
+            failure = failure_of(getattr(error, "sqlstate", None), str(error), is_broken=is_broken)
+        if failure.is_lost:
+            self._connection = None
+            if connection is not None:
+                connection.abandon() if isinstance(error, _Expired) else connection.close()
+            if failure.again and self._away_since is None:
+                self._away_since = time.monotonic()
+        return failure
+
+    def _error(self, failure: Failure, error: Exception) -> StoreError:
+        details = "" if isinstance(error, _Expired) else str(error)
+        return store_error(failure.reason, self._address.where, details, self._address.password)

@@ -1,0 +1,320 @@
+"""The statements about events: the append that carries the fence, and the reading of a log.
+
+An append is one statement, and so one transaction: it locks the row of each session where the epoch is still the
+caller's, counts the positions from that row, writes the events and sends one notification, which PostgreSQL delivers
+when the transaction is committed. A connection that is lost before the answer leaves open whether it was: the next try
+locks the rows, behind the lost transaction, and looks for the append id.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from accord.errors import StoreError
+from accord.session.event import Event
+from accord.stores.errors import in_use, not_owned, unknown_session
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS
+from accord.stores.postgres.escapes import escaped
+from accord.stores.postgres.nodes import Fence, OwnedBy, StaleClaim
+from accord.stores.postgres.sessions import SessionTable
+from accord.stores.rounds import QueuedEvents
+from accord.stores.schema import event_rows
+from accord.stores.text import decode_event, is_prompt
+
+if TYPE_CHECKING:
+    from accord.stores.postgres.connection import PersistentConnection, PostgresConnection
+
+__all__ = ["EventTable", "SessionAppend"]
+
+# The notification of one statement names them all, in less than 8000 bytes.
+_SESSIONS_AT_ONCE = 150
+
+
+class SessionAppend:
+    """The events of one session in one batch."""
+
+    def __init__(self, session_id: str, fence: Fence) -> None:
+        self.session_id = session_id
+        self.fence = fence
+        self.queued: list[QueuedEvents] = []
+
+    def texts(self) -> list[bytes]:
+        return [text for queued in self.queued for text in queued.texts]
+
+    def settle(self, head: int) -> None:
+        """Set the positions, from that of the last event."""
+        for queued in reversed(self.queued):
+            queued.position = head
+            head -= len(queued.texts)
+
+
+class EventTable:
+    """The statements for one PostgreSQL schema."""
+
+    def __init__(self, schema: str, sessions: SessionTable) -> None:
+        self._schema = schema
+        self._channel = schema.strip('"')
+        self._sessions = sessions
+        self._append = f"""
+            with given as (
+                select * from
+                    unnest(%(ids)s::text[], %(epochs)s::bigint[], %(totals)s::bigint[], %(prompted)s::boolean[])
+                    as given(id, epoch, total, prompted)
+            ), moved as (
+                update {schema}.sessions s
+                set head = s.head + given.total, prompted = s.prompted or given.prompted
+                from given
+                where s.id = given.id and case
+                    when given.epoch is null then s.owner is null
+                    else s.epoch = given.epoch and s.owner = %(owner)s and exists (
+                        select from {schema}.nodes n where n.incarnation = %(owner)s and n.until > clock_timestamp())
+                    end
+                returning s.id, s.number, s.epoch, s.head, s.head - given.total as base
+            ), lines as (
+                select * from unnest(%(row_ids)s::text[], %(lasts)s::bigint[], %(counts)s::int[], %(texts)s::bytea[])
+                    as lines(id, last, count, texts)
+            ), kept as (
+                insert into {schema}.events (session, last, count, epoch, append_id, texts)
+                select moved.number, moved.base + lines.last, lines.count, moved.epoch, %(append_id)s, lines.texts
+                from moved join lines using (id)
+                returning 1
+            ), told as (
+                select pg_notify(%(channel)s, string_agg(number || ' ' || head, ' ')) from moved having count(*) > 0
+            )
+            select id, head, (select count(*) from kept), (select count(*) from told) from moved"""
+
+    # --- appending
+
+    def append(
+        self,
+        writing: PersistentConnection,
+        appends: list[SessionAppend],
+        is_dead: Callable[[PostgresConnection, OwnedBy], bool],
+    ) -> dict[str, StoreError]:
+        """Keep the events of each session, or none of them; returns the errors by session.
+
+        `is_dead` says whether the owner that stands in the way is gone.
+
+        Raises:
+            StoreError: The database failed: of this call, nothing is known to be kept.
+        """
+        errors: dict[str, StoreError] = {}
+        for start in range(0, len(appends), _SESSIONS_AT_ONCE):
+            errors |= self._append_some(writing, appends[start : start + _SESSIONS_AT_ONCE], is_dead)
+        return errors
+
+    def _append_some(
+        self,
+        writing: PersistentConnection,
+        appends: list[SessionAppend],
+        is_dead: Callable[[PostgresConnection, OwnedBy], bool],
+    ) -> dict[str, StoreError]:
+        append_id = uuid.uuid4()
+        errors: dict[str, StoreError] = {}
+        try:
+            left, repeated = writing.run(
+                lambda connection, again: self._try(connection, appends, append_id, again=again)
+            )
+        except StoreError as error:
+            return {each.session_id: error for each in appends}
+        for append in left:
+
+            def append_one(connection: PostgresConnection, again: bool, append: SessionAppend = append) -> None:  # noqa: FBT001
+                self._append_one(connection, append, append_id, is_dead, repeated=repeated or again)
+
+            try:
+                writing.run(append_one)
+            except StoreError as error:
+                errors[append.session_id] = error
+        return errors
+
+    def _try(
+        self, connection: PostgresConnection, appends: list[SessionAppend], append_id: uuid.UUID, *, again: bool
+    ) -> tuple[list[SessionAppend], bool]:
+        """Append to all sessions whose fence holds; returns the others, and whether an earlier try may have landed."""
+        if again:
+            return appends, True
+        values = self._values(appends, append_id)
+        heads = {row[0]: row[1] for row in connection.rows(self._append, values)}
+        left: list[SessionAppend] = []
+        for each in appends:
+            head = heads.get(escaped(each.session_id))
+            if head is None:
+                left.append(each)
+            else:
+                each.settle(head)
+        return left, False
+
+    def _values(self, appends: list[SessionAppend], append_id: uuid.UUID) -> dict[str, object]:
+        ids: list[str] = []
+        totals: list[int] = []
+        prompted: list[bool] = []
+        row_ids: list[str] = []
+        lasts: list[int] = []
+        counts: list[int] = []
+        lines: list[bytes] = []
+        for each in appends:
+            texts = each.texts()
+            ids.append(escaped(each.session_id))
+            totals.append(len(texts))
+            prompted.append(any(map(is_prompt, texts)))
+            last = 0
+            for row in event_rows(texts):
+                last += len(row)
+                row_ids.append(ids[-1])
+                lasts.append(last)
+                counts.append(len(row))
+                lines.append(b"\n".join(row))
+        return {
+            "ids": ids,
+            "epochs": [each.fence.epoch for each in appends],
+            "owner": appends[0].fence.incarnation,
+            "totals": totals,
+            "prompted": prompted,
+            "row_ids": row_ids,
+            "lasts": lasts,
+            "counts": counts,
+            "texts": lines,
+            "append_id": append_id,
+            "channel": self._channel,
+        }
+
+    def _append_one(
+        self,
+        connection: PostgresConnection,
+        append: SessionAppend,
+        append_id: uuid.UUID,
+        is_dead: Callable[[PostgresConnection, OwnedBy], bool],
+        *,
+        repeated: bool,
+    ) -> None:
+        """Append to one session in a transaction that locks it first; finds a lost commit, or why it is refused."""
+        session_id, fence = append.session_id, append.fence
+        head = None
+        try:
+            with connection.transaction():
+                if repeated:
+                    # Behind the lock of the lost connection: what that wrote is committed by now, or never will be.
+                    connection.rows(
+                        f"select from {self._schema}.sessions where id = %s for update", [escaped(session_id)]
+                    )
+                    head = self._found(connection, session_id, append_id)
+                if head is None:
+                    row = self._sessions.nodes.lock_session(connection, session_id, "head, epoch", fence)
+                    if row is None:
+                        raise unknown_session(session_id)
+                    head = self._insert(connection, append, append_id, row)
+        except StaleClaim:
+            raise not_owned(session_id) from None
+        except OwnedBy as owned:
+            if not is_dead(connection, owned):
+                raise in_use(session_id) from None
+            self._append_one(connection, append, append_id, is_dead, repeated=repeated)
+            return
+        append.settle(head)
+
+    def _found(self, connection: PostgresConnection, session_id: str, append_id: uuid.UUID) -> int | None:
+        """The last position of an append that was committed before, if it was."""
+        sql = (
+            f"select max(e.last) from {self._schema}.sessions s join {self._schema}.events e on e.session = s.number "
+            "where s.id = %s and e.append_id = %s"
+        )
+        row = connection.row(sql, [escaped(session_id), append_id])
+        return None if row is None or row[0] is None else int(row[0])
+
+    def _insert(
+        self, connection: PostgresConnection, append: SessionAppend, append_id: uuid.UUID, row: tuple[Any, ...]
+    ) -> int:
+        number, head, epoch = row
+        texts = append.texts()
+        for line in event_rows(texts):
+            head += len(line)
+            values = [number, head, len(line), epoch, append_id, b"\n".join(line)]
+            connection.rows(f"insert into {self._schema}.events values (%s, %s, %s, %s, %s, %s)", values)
+        sql = f"update {self._schema}.sessions set head = %s, prompted = prompted or %s where number = %s"
+        connection.rows(sql, [head, any(map(is_prompt, texts)), number])
+        connection.rows("select pg_notify(%s, %s)", [self._channel, f"{number} {head}"])
+        return int(head)
+
+    # --- reading
+
+    def read(self, connection: PostgresConnection, session_id: str, after: int, limit: int | None) -> list[Event]:
+        """The events behind a position, in order."""
+        after = max(after, 0)
+        through = None if limit is None else after + max(limit, 0)
+        sql = f"""select s.head, e.last, e.count, e.texts from {self._schema}.sessions s
+            left join {self._schema}.events e
+            on e.session = s.number and e.last > %s and (%s::bigint is null or e.last - e.count < %s)
+            where s.id = %s order by e.last"""
+        rows = connection.rows(sql, [after, through, through, escaped(session_id)])
+        lines = _lines(session_id, rows, after, through)
+        head = rows[0][0]
+        expected = max((head if through is None else min(head, through)) - after, 0)
+        if len(lines) != expected:
+            raise _damaged(session_id)
+        return _decoded(session_id, lines)
+
+    def read_page(self, connection: PostgresConnection, session_id: str, after: int) -> list[Event]:
+        """The next events behind a position, up to the limits of a page."""
+        after = max(after, 0)
+        # The sizes first: the texts of rows beyond the page are not even read.
+        sql = f"""select s.head, e.last, e.count, e.texts from {self._schema}.sessions s
+            left join lateral (
+                select last, count, texts from (
+                    select last, count, texts,
+                        sum(octet_length(texts)) over (order by last) - octet_length(texts) as before
+                    from (select last, count, texts from {self._schema}.events
+                          where session = s.number and last > %s order by last limit {PAGE_EVENTS}) as near
+                ) as sized where before < {PAGE_BYTES}
+            ) e on true
+            where s.id = %s order by e.last"""
+        rows = connection.rows(sql, [after, escaped(session_id)])
+        lines = _lines(session_id, rows, after, after + PAGE_EVENTS)
+        page: list[bytes] = []
+        size = 0
+        for line in lines:
+            size += len(line)
+            if page and size > PAGE_BYTES:
+                break
+            page.append(line)
+        if not page and after < rows[0][0]:
+            raise _damaged(session_id)
+        return _decoded(session_id, page)
+
+
+def _lines(session_id: str, rows: list[tuple[Any, ...]], after: int, through: int | None) -> list[bytes]:
+    """The texts of the events `after + 1` to `through`."""
+    if not rows:
+        raise unknown_session(session_id)
+    found: list[bytes] = []
+    reached = after
+    for _, last, count, texts in rows:
+        if last is None:
+            break
+        start = last - count
+        if through is not None and start >= through:
+            break
+        lines = bytes(texts).split(b"\n")
+        if len(lines) != count or start > reached:
+            raise _damaged(session_id)
+        stop = last if through is None else min(last, through)
+        found += lines[reached - start : stop - start]
+        reached = last
+    return found
+
+
+def _decoded(session_id: str, lines: list[bytes]) -> list[Event]:
+    try:
+        return [decode_event(line) for line in lines]
+    except StoreError as error:
+        raise StoreError(str(error), reason=error.reason, session_id=session_id) from error
+
+
+def _damaged(session_id: str) -> StoreError:
+    sentence = (
+        "the log of this session has a hole or an overlap: its rows were changed by another program; restore the "
+        "database from a backup, or delete the session"
+    )
+    return StoreError(sentence, reason="damaged", session_id=session_id)

@@ -1,0 +1,230 @@
+"""The statements about nodes: their leases, on the clock of the database, and the sessions that they own.
+
+A lease that has ended can never be renewed, so "dead" is final. A claim locks the row of the owner's node before it
+looks at the lease: a renewal that is just being committed is waited for and seen.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accord.stores.postgres.escapes import escaped
+from accord.stores.postgres.failures import name_taken
+from accord.stores.postgres.node import NodeRecord
+from accord.stores.postgres.schema import lock_number
+
+if TYPE_CHECKING:
+    from accord.stores.postgres.connection import PostgresConnection
+
+__all__ = ["Fence", "NodeTable", "OwnedBy", "StaleClaim", "StaleLease"]
+
+# A node whose connection was cut makes a new one within this time; a dead one does not.
+HINT_SECONDS = 0.1
+# The rows of dead nodes are kept for a while, to be looked at.
+_KEEP_DEAD = "interval '1 hour'"
+
+_COLUMNS = (
+    "n.incarnation, n.name, n.address, n.version, extract(epoch from n.started_at)::float8, "
+    "extract(epoch from n.until)::float8, n.draining"
+)
+
+
+class Fence(NamedTuple):
+    """The right to write to a session: the incarnation and the epoch of the claim; no epoch without a claim."""
+
+    incarnation: str = ""
+    epoch: int | None = None
+
+
+class OwnedBy(Exception):
+    """Another incarnation whose lease lasts owns the session."""
+
+    def __init__(self, session_id: str, incarnation: str) -> None:
+        super().__init__(incarnation)
+        self.session_id = session_id
+        self.incarnation = incarnation
+
+
+class StaleLease(Exception):
+    """The lease of this process is over."""
+
+
+class StaleClaim(Exception):
+    """The claim of this process on a session is over: another may own it."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+
+class NodeTable:
+    """The statements for one PostgreSQL schema."""
+
+    def __init__(self, schema: str) -> None:
+        self._schema = schema
+
+    # --- leases
+
+    def join(
+        self, connection: PostgresConnection, record: NodeRecord, lock: int, seconds: float, previous: str = ""
+    ) -> None:
+        """Register a new incarnation with a lease, behind a previous one of the same process.
+
+        Raises:
+            StoreError: `name_taken`: another incarnation of the name is alive.
+        """
+        incarnation = record.incarnation
+        self.end(connection, previous)
+        while True:
+            with connection.transaction():
+                # Of two processes that come with one name at the same time the second sees the first.
+                connection.rows("select pg_advisory_xact_lock(%s)", [lock_number(f"{self._schema} node {record.name}")])
+                sql = f"select incarnation from {self._schema}.nodes where name = %s and until > clock_timestamp()"
+                others = [row[0] for row in connection.rows(sql, [record.name]) if row[0] != incarnation]
+                if not others:
+                    self._insert(connection, record, lock, seconds)
+                    return
+            for other in others:
+                if not self.end_if_dead(connection, other):
+                    raise name_taken(record.name)
+
+    def _insert(self, connection: PostgresConnection, record: NodeRecord, lock: int, seconds: float) -> None:
+        schema = self._schema
+        connection.rows(f"delete from {schema}.nodes where until < clock_timestamp() - {_KEEP_DEAD}")
+        connection.rows(
+            f"insert into {schema}.nodes (incarnation, name, address, version, lock, lease_seconds, until, draining) "
+            "values (%s, %s, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s), %s) "
+            "on conflict (incarnation) do nothing",
+            [record.incarnation, record.name, record.address, record.version, lock, seconds, seconds, record.draining],
+        )
+
+    def renew(self, connection: PostgresConnection, incarnation: str, seconds: float) -> bool:
+        """Lengthen a lease; False where it is over, which is final."""
+        sql = (
+            f"update {self._schema}.nodes set until = clock_timestamp() + make_interval(secs => %s) "
+            "where incarnation = %s and until > clock_timestamp() returning 1"
+        )
+        return connection.row(sql, [seconds, incarnation]) is not None
+
+    def end(self, connection: PostgresConnection, incarnation: str) -> None:
+        """End a lease now."""
+        ended = "set until = clock_timestamp() where incarnation = %s and until > clock_timestamp()"
+        connection.rows(f"update {self._schema}.nodes {ended}", [incarnation])
+
+    def set_draining(self, connection: PostgresConnection, incarnation: str) -> None:
+        connection.rows(f"update {self._schema}.nodes set draining = true where incarnation = %s", [incarnation])
+
+    def end_if_dead(self, connection: PostgresConnection, incarnation: str) -> bool:
+        """Whether the process of an incarnation is gone, by the hint of its advisory lock; if so its lease ends now.
+
+        The hint may be wrong, when a living process has lost its connection alone: then that process loses its lease,
+        and its statements are fenced like those of any other whose lease is over.
+        """
+        if not self._seems_dead(connection, incarnation):
+            return False
+        time.sleep(HINT_SECONDS)
+        if not self._seems_dead(connection, incarnation):
+            return False
+        self.end(connection, incarnation)
+        return True
+
+    def _seems_dead(self, connection: PostgresConnection, incarnation: str) -> bool:
+        # After a restart of the server a lock is missing until its node has come back and renewed its lease.
+        sql = f"""select not exists (
+                select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+                where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+                  and (l.classid::bigint << 32 | l.objid::bigint) = n.lock
+            ) and n.until - make_interval(secs => n.lease_seconds) > pg_postmaster_start_time()
+            from {self._schema}.nodes n where n.incarnation = %s and n.until > clock_timestamp()"""
+        row = connection.row(sql, [incarnation])
+        return row is None or bool(row[0])
+
+    # --- owners
+
+    def lock_session(
+        self, connection: PostgresConnection, session_id: str, columns: str, fence: Fence
+    ) -> tuple[Any, ...] | None:
+        """Lock the row of a session for this transaction and return its columns, if the fence lets this process write.
+
+        None where there is no such session. The lock is the fence: a claim of another process waits for its end.
+
+        Raises:
+            OwnedBy: Another process owns it.
+            StaleClaim: The claim of this process is over.
+        """
+        schema = self._schema
+        sql = f"select owner, epoch, number, {columns} from {schema}.sessions where id = %s for update"
+        row = connection.row(sql, [escaped(session_id)])
+        if row is None:
+            return None
+        owner, epoch, number, *rest = row
+        if fence.epoch is not None:
+            if owner != fence.incarnation or epoch != fence.epoch or not self.lasts(connection, owner):
+                raise StaleClaim(session_id)
+        elif owner is not None:
+            if self.lasts(connection, owner):
+                raise OwnedBy(session_id, owner)
+            connection.rows(f"update {schema}.sessions set owner = null, epoch = epoch + 1 where number = %s", [number])
+        return (number, *rest)
+
+    def require(self, connection: PostgresConnection, incarnation: str) -> None:
+        """Raise `StaleLease` where the lease of this process is over."""
+        if not self.lasts(connection, incarnation):
+            raise StaleLease
+
+    def lasts(self, connection: PostgresConnection, incarnation: str) -> bool:
+        """Whether a lease lasts; behind a renewal that is being committed, and before the next one."""
+        sql = f"select until > clock_timestamp() from {self._schema}.nodes where incarnation = %s for share"
+        row = connection.row(sql, [incarnation])
+        return row is not None and bool(row[0])
+
+    def claim(self, connection: PostgresConnection, session_id: str, incarnation: str) -> int | None:
+        """Make an incarnation the owner; returns the epoch, a new one where it was not. None: no such session.
+
+        Raises:
+            OwnedBy: Another process owns it.
+            StaleLease: The lease of the incarnation is over.
+        """
+        with connection.transaction():
+            sql = f"select owner, epoch, number from {self._schema}.sessions where id = %s for update"
+            row = connection.row(sql, [escaped(session_id)])
+            if row is None:
+                return None
+            owner, epoch, number = row
+            self.require(connection, incarnation)
+            if owner == incarnation:
+                return int(epoch)
+            if owner is not None and self.lasts(connection, owner):
+                raise OwnedBy(session_id, owner)
+            sql = f"update {self._schema}.sessions set epoch = epoch + 1, owner = %s where number = %s returning epoch"
+            claimed = connection.rows(sql, [incarnation, number])
+        return int(claimed[0][0])
+
+    def release(self, connection: PostgresConnection, session_id: str, fence: Fence) -> None:
+        sql = f"update {self._schema}.sessions set owner = null where id = %s and owner = %s and epoch = %s"
+        connection.rows(sql, [escaped(session_id), fence.incarnation, fence.epoch])
+
+    def release_all(self, connection: PostgresConnection, incarnation: str) -> None:
+        connection.rows(f"update {self._schema}.sessions set owner = null where owner = %s", [incarnation])
+
+    # --- what others see
+
+    def owner_of(self, connection: PostgresConnection, session_id: str) -> NodeRecord | None:
+        sql = (
+            f"select {_COLUMNS} from {self._schema}.sessions s join {self._schema}.nodes n on n.incarnation = s.owner "
+            "where s.id = %s and n.until > clock_timestamp()"
+        )
+        row = connection.row(sql, [escaped(session_id)])
+        return None if row is None else NodeRecord(*row)
+
+    def live(self, connection: PostgresConnection) -> list[NodeRecord]:
+        sql = f"select {_COLUMNS} from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
+        return [NodeRecord(*row) for row in connection.rows(sql)]
+
+    def counted(self, connection: PostgresConnection) -> list[NodeRecord]:
+        sql = (
+            f"select {_COLUMNS}, true, (select count(*) from {self._schema}.sessions s where s.owner = n.incarnation) "
+            f"from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
+        )
+        return [NodeRecord(*row) for row in connection.rows(sql)]

@@ -1,0 +1,535 @@
+"""The store in PostgreSQL: a writing and two reading threads beside the loop, a lease, and watchers that are notified.
+
+The rounds of `stores.rounds` are committed by one statement that carries the fence (`events`), ownership is a lease per
+process (`lease`), and a watcher hears of a commit by a notification (`listener`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import threading
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from accord.errors import StoreError
+from accord.protocol.model import UNSET, Maybe, UnsetType
+from accord.session.event import Event
+from accord.stores.errors import in_use, not_owned, unknown_session
+from accord.stores.interface import SessionPage, SessionRecord
+from accord.stores.postgres import search
+from accord.stores.postgres.events import EventTable, SessionAppend
+from accord.stores.postgres.failures import missing_extra
+from accord.stores.postgres.lease import NodeLease, close_lease, open_lease
+from accord.stores.postgres.node import NodeRecord
+from accord.stores.postgres.nodes import Fence, NodeTable, OwnedBy, StaleClaim, StaleLease
+from accord.stores.postgres.schema import check_name, set_up
+from accord.stores.postgres.sessions import SessionTable
+from accord.stores.rounds import QueuedEvents, RoundWriter, as_awaitable
+from accord.version import VERSION
+
+if TYPE_CHECKING:
+    from accord.stores.postgres.connection import Address, PersistentConnection, PostgresConnection
+    from accord.stores.postgres.listener import Listener
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+
+_READERS = 2
+# How many owners of one session may turn out to be dead, one after the other, while it is being claimed.
+_OWNERS_IN_THE_WAY = 3
+
+
+class PostgresStore(RoundWriter):
+    """A `Store` in PostgreSQL, which the processes of many machines may share.
+
+    `conninfo` is a connection string (`postgresql://…` or `host=… dbname=…`); it is never part of an error or a log.
+    `node` names this process in a fleet and `address` is where other nodes reach it; of two processes with one name
+    that live at the same time the second is refused (`name_taken`). A session that this process acquires is its own as
+    long as it renews its lease of `lease_seconds`; `on_lost` tells which sessions went with a lease. A call waits up to
+    `patience_seconds` for a server that is away or does not answer. Where `conninfo` leads through a transaction
+    pooler, `direct` is the connection string of the server itself, for the lease and the notifications. `schema` is the
+    PostgreSQL schema of all tables, which are made at the first call.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        node: str = "",
+        address: str = "",
+        lease_seconds: float = 10.0,
+        patience_seconds: float = 5.0,
+        direct: str | None = None,
+        schema: str = "accord",
+    ) -> None:
+        super().__init__()
+        if lease_seconds <= 0 or patience_seconds <= 0:
+            raise ValueError("lease_seconds and patience_seconds must be positive")
+        self.node: str = node
+        """The name of this process in a fleet; "" where it has none."""
+        self.address: str = address
+        """Where other nodes reach this process."""
+        self.lease_seconds: float = lease_seconds
+        """How long the sessions of this process stay its own when it can reach the database no more."""
+        self._schema = check_name(schema)
+        self._conninfo = conninfo
+        self._direct = direct
+        self._patience_seconds = patience_seconds
+        self._nodes = NodeTable(self._schema)
+        self._sessions = SessionTable(self._schema, self._nodes)
+        self._events = EventTable(self._schema, self._sessions)
+        self._reader = ThreadPoolExecutor(_READERS, "accord-store-reader")
+        # Connections belong to the thread that opened them; all are closed with the store.
+        self._local = threading.local()
+        self._connections: list[PersistentConnection] = []
+        self._is_set_up = False
+        # On the writing thread.
+        self._lease: NodeLease | None = None
+        self._claimed: Counter[str] = Counter()
+        self._lost_callbacks: list[tuple[asyncio.AbstractEventLoop, Callable[[frozenset[str]], None]]] = []
+        self._listener: Listener | None = None
+        # The stores of one process with one node name share a lease.
+        self._lease_key = (direct or conninfo, self._schema, node)
+
+    def __repr__(self) -> str:
+        return f"PostgresStore(node={self.node!r})"
+
+    @property
+    def incarnation(self) -> str:
+        """The lease that this process has now, which a lost one is never again; "" without one."""
+        return "" if self._lease is None else self._lease.incarnation
+
+    async def open(self) -> None:
+        """Connect, check the tables or make them, and where the store has a node name, register it.
+
+        Every call does this when it is needed: a server does it at its start, to fail there.
+        """
+        await self._write(self._open_now)
+
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        """Keep a new session with an empty log; with `owned` it is acquired too."""
+        await self._write(lambda: self._make(record, None, owned=owned))
+
+    async def acquire(self, session_id: str) -> bool:
+        """Make this process the owner of the session; whether it was open nowhere in this process."""
+        future = self._submit_writing(lambda: self._take(session_id))
+        try:
+            return await asyncio.shield(as_awaitable(future))
+        except asyncio.CancelledError:
+            # The caller was cancelled, so no other code would release it.
+            with contextlib.suppress(StoreError):
+                self._submit_writing(lambda: self._give_back(session_id, future))
+            raise
+
+    async def release(self, session_id: str) -> None:
+        """Undo one `acquire`, after the queued events are committed."""
+        await asyncio.shield(as_awaitable(self._submit_writing(lambda: self._let_go(session_id))))
+
+    async def get(self, session_id: str) -> SessionRecord | None:
+        """The session's record, or None where there is no such session."""
+        return await self._read(lambda connection: self._sessions.get(connection, session_id))
+
+    async def exists(self, session_id: str) -> bool:
+        """Whether there is such a session."""
+        return await self.get(session_id) is not None
+
+    async def patch(
+        self,
+        session_id: str,
+        *,
+        title: Maybe[str] = UNSET,
+        updated_at: float | UnsetType = UNSET,
+        state: Maybe[bytes] = UNSET,
+    ) -> None:
+        """Change the given fields, all or none; `UNSET` keeps, None clears."""
+        await self._write(
+            lambda: self._change(
+                session_id,
+                lambda connection, fence: self._sessions.patch(connection, session_id, fence, title, updated_at, state),
+            )
+        )
+
+    async def state(self, session_id: str) -> bytes | None:
+        """The author's own state, as it was last patched."""
+        return await self._read(lambda connection: self._sessions.state(connection, session_id))
+
+    def queue(self, session_id: str, events: Sequence[Event]) -> int:
+        """Append events behind all that were queued before; returns at once, with a ticket for `commit`."""
+        return self._queue(session_id, events).ticket
+
+    async def commit(self, session_id: str, ticket: int) -> None:
+        """Return when everything that was queued for the session up to `ticket` is committed by the database."""
+        await self._commit(session_id, ticket)
+
+    async def flush(self) -> None:
+        """Commit all that is queued; raises the first failure that was not reported yet."""
+        await self._flush()
+
+    async def append(self, session_id: str, events: Sequence[Event]) -> int:
+        """Queue and commit; returns the position of the last event of the log."""
+        queued = self._queue(session_id, events)
+        await self.commit(session_id, queued.ticket)
+        return queued.position
+
+    async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The events behind position `after`, in order, including those queued before this call."""
+        return await self._read(lambda connection: self._events.read(connection, session_id, after, limit))
+
+    async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
+        """The next events behind position `after`, as many as fit into a page; decoded on a reading thread."""
+        return await self._read(lambda connection: self._events.read_page(connection, session_id, after))
+
+    async def list_sessions(
+        self,
+        *,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        unprompted: bool = True,
+        principal: str | None = None,
+    ) -> SessionPage:
+        """One page of the sessions, the last updated first, of exactly that `cwd` and `principal` where given."""
+        return await self._read(
+            lambda connection: self._sessions.list_sessions(
+                connection, cwd, cursor, limit, unprompted=unprompted, principal=principal
+            )
+        )
+
+    async def search_sessions(
+        self, text: str, *, principal: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> SessionPage:
+        """One page of the sessions whose title or messages have the words of `text`, the last updated first.
+
+        `text` is read as in a search engine: all words, "a phrase", -without. Messages that were written since the last
+        search are indexed first, of those sessions alone that may be found.
+        """
+        await self._settle()
+        while await self._read_now(lambda connection: search.index_some(connection, self._sessions, principal)):
+            """Until nothing is left to index: each step is one statement of bounded size."""
+        return await self._read_now(
+            lambda connection: search.find(connection, self._sessions, text, principal, cursor, limit)
+        )
+
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
+        """Create a session with a copy of the log, including queued events, and of the state."""
+        await self._write(lambda: self._make(record, session_id, owned=owned))
+
+    async def delete(self, session_id: str) -> None:
+        """Delete the session, its log and its state."""
+        await self._write(
+            lambda: self._change(
+                session_id, lambda connection, fence: self._sessions.delete(connection, session_id, fence)
+            )
+        )
+
+    async def prune_unprompted(self, before: float) -> list[str]:
+        """Delete the sessions without a prompt and an owner whose `updated_at` is earlier."""
+        return await self._write(
+            lambda: self._writing().run(lambda connection, _: self._sessions.prune_unprompted(connection, before))
+        )
+
+    async def prune_older(self, before: float) -> list[str]:
+        """Delete all sessions without an owner whose `updated_at` is earlier: retention by age; returns their ids."""
+        return await self._write(
+            lambda: self._writing().run(lambda connection, _: self._sessions.prune_older(connection, before))
+        )
+
+    async def watch(self, session_id: str, after: int = 0) -> AsyncIterator[list[tuple[int, Event]]]:
+        """The events behind position `after`, and every later one as soon as it is committed, by any process.
+
+        Each with its position, in order, none twice and none missing: first what is in the log, then what follows. A
+        database that is away is waited for. Raises `unknown_session` where the session does not exist or was deleted.
+        """
+        listener = self._listening()
+        position = max(after, 0)
+        subscription = await listener.subscribe(session_id)
+        try:
+            while True:
+                try:
+                    page = await self._read_now(
+                        lambda connection: self._events.read_page(connection, session_id, position)  # noqa: B023
+                    )
+                except StoreError as error:
+                    if error.reason not in {"away", "slow", "busy", "read_only"}:
+                        raise
+                    page = []
+                if page:
+                    yield list(enumerate(page, position + 1))
+                    position += len(page)
+                else:
+                    await subscription.wait(position)
+        finally:
+            listener.unsubscribe(subscription)
+
+    # --- the fleet
+
+    async def owner_of(self, session_id: str) -> NodeRecord | None:
+        """The node that owns the session, if its lease lasts; None where nobody does or there is no such session."""
+        return await self._read_now(lambda connection: self._nodes.owner_of(connection, session_id))
+
+    async def nodes(self) -> list[NodeRecord]:
+        """The nodes whose lease lasts, by name."""
+        return await self._read_now(self._nodes.live)
+
+    async def counts(self) -> list[NodeRecord]:
+        """The nodes whose lease lasts, by name, each with the number of its sessions."""
+        return await self._read_now(self._nodes.counted)
+
+    async def set_draining(self) -> None:
+        """Let every node know that this one takes no more sessions; it keeps those that it has."""
+        await self._write(lambda: self._leased().set_draining())
+
+    async def release_all(self) -> list[str]:
+        """Release every session of this process, after the queued events are committed; returns their ids.
+
+        For a node that ends: whatever it still writes to them fails with `not_owned`.
+        """
+        return await self._write(lambda: [] if self._lease is None else self._lease.release_all())
+
+    def on_lost(self, callback: Callable[[frozenset[str]], None]) -> None:
+        """Have `callback` called, in the running loop, with the sessions that were lost with a lease.
+
+        From then on every write to them fails with `not_owned`. They may be acquired again after each was released.
+        """
+        self._lost_callbacks.append((asyncio.get_running_loop(), callback))
+
+    async def close(self) -> None:
+        """Commit the queued events, release the sessions of this store and close it; may be called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._seal_round()
+            self._closed = True
+            ending = self._writer.submit(self._end_writing)
+        self._writer.shutdown(wait=False)
+        self._reader.shutdown(wait=False)
+        await asyncio.shield(as_awaitable(ending))
+        if self._listener is not None:
+            await asyncio.to_thread(self._listener.close)
+        await asyncio.to_thread(self._end_reading)
+        self._writer.shutdown()
+        with self._lock:
+            self._ledger.raise_any_loss()
+
+    # --- on the loop
+
+    async def _write(self, job: Callable[[], T]) -> T:
+        return await as_awaitable(self._submit_writing(job))
+
+    async def _read(self, job: Callable[[PostgresConnection], T]) -> T:
+        await self._settle()
+        return await self._read_now(job)
+
+    async def _read_now(self, job: Callable[[PostgresConnection], T]) -> T:
+        """Read what is committed, without waiting for queued events."""
+        with self._lock:
+            self._refuse_when_closed()
+            future = self._reader.submit(self._run_reading, job)
+        return await as_awaitable(future)
+
+    def _listening(self) -> Listener:
+        with self._lock:
+            self._refuse_when_closed()
+            if self._listener is None:
+                self._listener = self._make_listener()
+            return self._listener
+
+    def _make_listener(self) -> Listener:
+        address = self._address(self._direct)
+        from accord.stores.postgres.listener import Listener  # noqa: PLC0415 - needs the driver
+
+        return Listener(address, self._schema, self._patience_seconds, self._prepare)
+
+    # --- on any thread
+
+    def _address(self, conninfo: str | None = None) -> Address:
+        try:
+            from accord.stores.postgres.connection import Address  # noqa: PLC0415 - the extra `postgres`
+        except ImportError:
+            raise missing_extra() from None
+        return Address(self._conninfo if conninfo is None else conninfo, self._patience_seconds)
+
+    def _connect(self) -> PersistentConnection:
+        """The connection of this thread."""
+        found: PersistentConnection | None = getattr(self._local, "connection", None)
+        if found is None:
+            address = self._address()
+            from accord.stores.postgres.connection import PersistentConnection  # noqa: PLC0415 - needs the driver
+
+            found = self._local.connection = PersistentConnection(address, self._patience_seconds, self._prepare)
+            with self._lock:
+                self._connections.append(found)
+        return found
+
+    def _prepare(self, connection: PostgresConnection) -> None:
+        if not self._is_set_up:
+            set_up(connection, self._schema)
+            self._is_set_up = True
+
+    # --- on a reading thread
+
+    def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
+        return self._connect().run(lambda connection, _: job(connection))
+
+    def _end_reading(self) -> None:
+        self._reader.shutdown()
+        for connection in self._connections:
+            connection.close()
+
+    # --- on the writing thread
+
+    def _writing(self) -> PersistentConnection:
+        return self._connect()
+
+    def _append_batch(self, batch: list[QueuedEvents]) -> dict[str, StoreError]:
+        appends: dict[str, SessionAppend] = {}
+        errors: dict[str, StoreError] = {}
+        for queued in batch:
+            session_id = queued.session_id
+            if session_id not in appends and session_id not in errors:
+                try:
+                    appends[session_id] = SessionAppend(session_id, self._fence(session_id))
+                except StoreError as error:
+                    errors[session_id] = error
+            if session_id in appends:
+                appends[session_id].queued.append(queued)
+        if appends:
+            errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
+        for session_id, refusal in errors.items():
+            if refusal.reason == "not_owned" and self._lease is not None:
+                self._lease.lose_one(session_id)
+        return errors
+
+    def _is_dead(self, connection: PostgresConnection, owned: OwnedBy) -> bool:
+        return self._nodes.end_if_dead(connection, owned.incarnation)
+
+    def _open_now(self) -> None:
+        self._writing().run(lambda connection, _: connection.rows("select 1"))
+        if self.node:
+            self._leased().ensure()
+
+    def _fence(self, session_id: str) -> Fence:
+        return Fence() if self._lease is None else self._lease.fence(session_id)
+
+    def _change(self, session_id: str, change: Callable[[PostgresConnection, Fence], None]) -> None:
+        """Write to a session under its fence; past an owner that is dead."""
+        fence = self._fence(session_id)
+        self._past_the_dead(lambda connection: change(connection, fence))
+
+    def _past_the_dead(self, job: Callable[[PostgresConnection], T]) -> T:
+        """Do a job on a session, once more where the owner that stands in its way turns out to be dead."""
+        for _ in range(_OWNERS_IN_THE_WAY):
+            try:
+                return self._writing().run(lambda connection, _: job(connection))
+            except StaleClaim as stale:
+                if self._lease is not None:
+                    self._lease.lose_one(stale.session_id)
+                raise not_owned(stale.session_id) from None
+            except OwnedBy as owned:
+                stands = owned
+                if not self._writing().run(lambda connection, _: self._is_dead(connection, stands)):  # noqa: B023
+                    break
+        raise in_use(stands.session_id)
+
+    # --- on the writing thread: sessions that are owned
+
+    def _leased(self) -> NodeLease:
+        if self._lease is None:
+            name = self.node or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+            record = NodeRecord("", name, self.address, VERSION)
+            self._lease = open_lease(self._lease_key, self._connect_lease, self._nodes, record, self.lease_seconds)
+            self._lease.listeners.append(self._lost)
+        return self._lease
+
+    def _connect_lease(self, hold_lock: Callable[[PostgresConnection], None]) -> PersistentConnection:
+        address = self._address(self._direct)
+        from accord.stores.postgres.connection import PersistentConnection  # noqa: PLC0415 - needs the driver
+
+        def prepare(connection: PostgresConnection) -> None:
+            self._prepare(connection)
+            hold_lock(connection)
+
+        return PersistentConnection(address, self._patience_seconds, prepare)
+
+    def _with_lease(self, job: Callable[[NodeLease, str], T]) -> T:
+        """Do a job with a lease that lasts; with a new one where the database says that this one is over."""
+        lease = self._leased()
+        with lease.changes:
+            try:
+                return job(lease, lease.ensure())
+            except StaleLease:
+                lease.lose()
+                return job(lease, lease.ensure())
+
+    def _make(self, record: SessionRecord, source: str | None, *, owned: bool) -> None:
+        made_by = uuid.uuid4()
+        if not owned:
+            self._writing().run(lambda connection, _: self._sessions.create(connection, record, made_by, None, source))
+            return
+
+        def make(lease: NodeLease, incarnation: str) -> None:
+            self._writing().run(
+                lambda connection, _: self._sessions.create(connection, record, made_by, incarnation, source)
+            )
+            lease.claim(record.id, 1, incarnation)
+
+        self._with_lease(make)
+        self._claimed[record.id] += 1
+
+    def _take(self, session_id: str) -> bool:
+        def take(lease: NodeLease, incarnation: str) -> bool:
+            # A claim that was lost must be released first: its holder could write with the new one.
+            lease.fence(session_id)
+            claimed = self._past_the_dead(lambda connection: self._nodes.claim(connection, session_id, incarnation))
+            if claimed is None:
+                raise unknown_session(session_id)
+            try:
+                return lease.claim(session_id, claimed, incarnation)
+            except StoreError:
+                fence = Fence(incarnation, claimed)
+                self._writing().run(lambda connection, _: self._nodes.release(connection, session_id, fence))
+                raise
+
+        first = self._with_lease(take)
+        self._claimed[session_id] += 1
+        return first
+
+    def _give_back(self, session_id: str, taking: Future[bool]) -> None:
+        if not taking.cancelled() and taking.exception() is None:
+            self._let_go(session_id)
+
+    def _let_go(self, session_id: str) -> None:
+        # Sessions that another store of this process has acquired are not released.
+        if self._lease is None or not self._claimed[session_id]:
+            return
+        self._claimed[session_id] -= 1
+        with self._lease.changes:
+            fence = self._lease.let_go(session_id)
+            if fence is not None:
+                self._writing().run(lambda connection, _: self._nodes.release(connection, session_id, fence))
+
+    def _lost(self, sessions: frozenset[str]) -> None:
+        """On whichever thread noticed it."""
+        own = frozenset(name for name in sessions if self._claimed[name])
+        for loop, callback in self._lost_callbacks if own else ():
+            # A loop that has ended has nobody to tell.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(callback, own)
+
+    def _end_writing(self) -> None:
+        if self._lease is None:
+            return
+        # A session that cannot be released is free when the lease is over.
+        with contextlib.suppress(StoreError):
+            for session_id in list(self._claimed.elements()):
+                self._let_go(session_id)
+        self._lease.listeners.remove(self._lost)
+        close_lease(self._lease_key, self._lease)

@@ -1,0 +1,39 @@
+"""OpenTelemetry: spans and metrics of turns, tool calls, model calls and requests, and their context in `_meta`.
+
+Off until the program sets a provider, and free while it is off: nothing of `opentelemetry` is imported, and no streamed
+update calls anything here. Spans have names, ids and results, never content; docs/telemetry.md lists them.
+"""
+
+from accord.telemetry.calls import (
+    LinkFacts,
+    call_span,
+    extension_params,
+    link_facts,
+    note_answer,
+    served_span,
+    with_context,
+)
+from accord.telemetry.model_calls import model_span, note_tokens
+from accord.telemetry.propagation import TRACE_KEYS
+from accord.telemetry.span import NO_SPAN, TraceSpan, error_type
+from accord.telemetry.turns import end_tool, end_turn, tool_span, turn_span
+
+__all__ = [
+    "NO_SPAN",
+    "TRACE_KEYS",
+    "LinkFacts",
+    "TraceSpan",
+    "call_span",
+    "end_tool",
+    "end_turn",
+    "error_type",
+    "extension_params",
+    "link_facts",
+    "model_span",
+    "note_answer",
+    "note_tokens",
+    "served_span",
+    "tool_span",
+    "turn_span",
+    "with_context",
+]

@@ -1,0 +1,83 @@
+"""The spans of an agent's work: a turn, which is current around its handler, and the tool calls in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from accord.session.turn_io import HandlerCancelled, HandlerFailed, HandlerFinished, Input
+from accord.telemetry.calls import LinkFacts, request_attributes
+from accord.telemetry.provider import telemetry
+from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, error_type, parent_of, start_span
+
+__all__ = ["end_tool", "end_turn", "tool_span", "turn_span"]
+
+
+def turn_span(method: str, prompt: Any, facts: LinkFacts, command: str | None) -> TraceSpan:
+    """The span of a turn: below the one that the prompt's `_meta` names, else one without a parent."""
+    on = telemetry()
+    if on is None:
+        return NO_SPAN
+    attributes = {**request_attributes(method, prompt, facts, None), "acp.command": command}
+    return start_span(on, method, "SERVER", attributes, parent=parent_of(prompt.meta), on_end=_count_turn)
+
+
+def end_turn(span: TraceSpan, end: Input, request_id: str | int | None) -> None:
+    """End the span of a turn with the input that ends it; `request_id` is that of its prompt, as far as it is known."""
+    if not span.is_recorded:
+        return
+    span.set("jsonrpc.request.id", None if request_id is None else str(request_id))
+    match end:
+        case HandlerFinished(stop_reason=reason):
+            span.note("acp.stop_reason", reason)
+        case HandlerCancelled():
+            span.note("acp.stop_reason", "cancelled")
+        case HandlerFailed(error=error):
+            span.note("acp.stop_reason", "error")
+            span.fail(str(error.code))
+        case _:
+            pass
+    _note_tokens(span, getattr(end, "token_usage", None))
+    span.end()
+
+
+def _note_tokens(span: TraceSpan, usage: Any) -> None:
+    if usage is not None and isinstance(span, RecordedSpan):
+        for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
+            span.set(f"gen_ai.usage.{kind}_tokens", count)
+            span.telemetry.turn_tokens.add(count, {"gen_ai.token.type": kind})
+
+
+def _count_turn(span: RecordedSpan) -> None:
+    span.telemetry.turns.add(1, span.labels)
+    span.telemetry.turn_seconds.record(span.seconds, span.labels)
+    if "error.type" in span.labels:
+        span.telemetry.errors.add(1, {"acp.operation": "turn", "error.type": span.labels["error.type"]})
+
+
+def tool_span(name: str, kind: str, call_id: str, session_id: str) -> TraceSpan:
+    """The span of a tool call, below the current one: the turn's, or one that its author began."""
+    on = telemetry()
+    if on is None:
+        return NO_SPAN
+    attributes: Mapping[str, str] = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": call_id,
+        "acp.tool.kind": kind,
+        "acp.session.id": session_id,
+    }
+    return start_span(on, f"execute_tool {name}", "INTERNAL", attributes, on_end=_count_tool)
+
+
+def end_tool(span: TraceSpan, status: str, error: BaseException | None) -> None:
+    """End the span of a tool call with its last status."""
+    span.set("acp.tool.status", status)
+    if status == "failed":
+        span.fail("tool_failed" if error is None else error_type(error))
+    span.end()
+
+
+def _count_tool(span: RecordedSpan) -> None:
+    if "error.type" in span.labels:
+        span.telemetry.errors.add(1, {"acp.operation": "tool", "error.type": span.labels["error.type"]})

@@ -1,0 +1,34 @@
+"""Traces: the wire in a file. The format `accord-trace`, its writer and reader, masking of secrets, tap and replay.
+
+Its modules are loaded at their first use: `accord tap` must not delay the start of an agent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from accord.trace.format import (
+        TraceFileError as TraceFileError,
+    )
+    from accord.trace.reader import (
+        Trace as Trace,
+        TraceRecord as TraceRecord,
+        open_trace as open_trace,
+    )
+    from accord.trace.writer import (
+        TraceWriter as TraceWriter,
+    )
+
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.trace.format": "TraceFileError",
+            "accord.trace.reader": "Trace TraceRecord open_trace",
+            "accord.trace.writer": "TraceWriter",
+        },
+    )

@@ -1,0 +1,96 @@
+"""The part of a trace that is exported: rows of an index, with their records, masked where the file is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from accord.trace.imports.source import json_bytes
+from accord.trace.index import TraceIndex
+from accord.trace.index_columns import RecordKind
+from accord.trace.reader import TraceRecord
+from accord.trace.redaction import Redactor
+
+__all__ = ["MESSAGES", "ExportSelection", "Put", "json_line_of"]
+
+Put: TypeAlias = Callable[[str], object]
+"""Takes a piece of the export."""
+
+MESSAGES = frozenset(
+    {RecordKind.REQUEST, RecordKind.NOTIFICATION, RecordKind.RESULT, RecordKind.ERROR, RecordKind.BATCH}
+)
+_TEXTS = MESSAGES | {RecordKind.BROKEN}
+
+
+class ExportSelection:
+    """Selected rows of a trace, in order.
+
+    Secrets are masked on the way out, unless the file has none left (`is_masked`) or the user wants them (`raw`).
+    """
+
+    def __init__(
+        self,
+        index: TraceIndex,
+        rows: Sequence[int] | range | None = None,
+        *,
+        is_masked: bool = True,
+        name: str = "trace",
+    ) -> None:
+        self.index = index
+        self.rows: Sequence[int] | range = range(len(index)) if rows is None else rows
+        self.name = name
+        """A name for people: the file's."""
+        self._redactor = None if is_masked else Redactor()
+
+    @property
+    def masks(self) -> bool:
+        """Whether secrets are masked on the way out."""
+        return self._redactor is not None
+
+    def record(self, row: int) -> TraceRecord:
+        """The record of a row, masked."""
+        record = self.index.record(row)
+        if self._redactor is None or record.redacted:
+            return record
+        if record.type == "note":
+            masked = self._redactor.line(record.remark.encode("utf-8", "replace")).decode("utf-8", "replace")
+            return record if masked == record.remark else msgspec.structs.replace(record, remark=masked, redacted=True)
+        if record.type not in ("text", "stderr"):
+            return record
+        raw = record.raw
+        masked_raw = self._redactor.text(raw) if record.type == "text" else self._redactor.line(raw)
+        if masked_raw == raw:
+            return record
+        content = masked_raw.decode("utf-8", "replace")
+        return msgspec.structs.replace(record, content=content, encoding="", redacted=True)
+
+    def masked_text(self, text: str) -> str:
+        """A text for people, masked."""
+        if self._redactor is None:
+            return text
+        return self._redactor.text(text.encode("utf-8", "replace"), is_json=False).decode("utf-8", "replace")
+
+    def texts(self) -> Iterator[tuple[int, TraceRecord]]:
+        """The texts among the rows, also those that are no messages."""
+        kinds = self.index.columns.kind
+        for row in self.rows:
+            if kinds[row] in _TEXTS:
+                yield row, self.record(row)
+
+    def count_texts(self) -> int:
+        """How many texts there are."""
+        kinds = self.index.columns.kind
+        return sum(kinds[row] in _TEXTS for row in self.rows)
+
+    def span(self) -> tuple[float, float]:
+        """The times of the first and the last row; zeros where there are none."""
+        if not len(self.rows):
+            return 0.0, 0.0
+        return self.index.time(self.rows[0]), self.index.time(self.rows[-1])
+
+
+def json_line_of(value: Any) -> str:
+    """A JSON value as one line with its end; lone surrogates are escapes."""
+    return json_bytes(value).decode() + "\n"

@@ -1,0 +1,1 @@
+"""Imports: recordings of other tools, recognised by their content, as records of ours."""

@@ -1,0 +1,236 @@
+"""Reading a trace: records in the order of the wire, each with its place in the file.
+
+Gzip is recognised, continued files (`part_path`) are followed, and a last line that is not whole is left out: the file
+may still grow, or its writer was killed. Lines that are no records are given as records of the type `unreadable`.
+
+Besides its own format this reads two of Accord's older ones: the lines of `accord run -o wire` and `{t, dir, msg}`.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from accord.trace.format import AGENT, CLIENT, FORMAT, TraceFileError, check_version, part_path
+
+__all__ = ["Trace", "TraceRecord", "open_trace"]
+
+_CHUNK_BYTES = 1024 * 1024
+_GZIP = b"\x1f\x8b"
+_FIRST_LINE_BYTES = 1024 * 1024
+
+
+class TraceRecord(
+    msgspec.Struct,
+    kw_only=True,
+    rename={
+        "connection": "conn",
+        "source": "from",
+        "target": "to",
+        "content": "raw",
+        "encoding": "enc",
+        "remark": "text",
+    },
+):
+    """One record of a trace. Fields that a type does not have are empty."""
+
+    type: str = ""
+    """`header`, `text`, `stderr`, `note`, `start`, `end`, or `unreadable` for a line that is no record."""
+    t: float = 0.0
+    """Seconds since 1970."""
+    connection: int = 1
+    source: str = ""
+    """Who sent it: `client`, `agent`, `proxy:0` and so on; `?` where that is not known."""
+    target: str = ""
+    content: str = ""
+    """The text as the file has it; see `raw`."""
+    encoding: str = ""
+    framing: str = ""
+    fault: str = ""
+    """`not-json`, `not-utf8`, `too-long`, `no-newline-at-end`, or empty."""
+    size: int = 0
+    """The size in bytes of a text that is cut."""
+    redacted: bool = False
+    remark: str = ""
+    """The text of a note."""
+    pid: int = 0
+    command: list[str] = []
+    exit: int | None = None
+    signal: int | None = None
+    texts: int = 0
+    lost: int = 0
+    format: str = ""
+    version: int = 0
+    tool: str = ""
+    agent: str = ""
+    cwd: str = ""
+    ends: list[str] = []
+    part: int = 1
+    """The part of the trace that has this record."""
+    offset: int = -1
+    """Where its line begins in that part, in bytes without compression."""
+    length: int = 0
+    """The size of its line in bytes."""
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes as they crossed the wire."""
+        if self.encoding == "base64":
+            return b64decode(self.content)
+        return self.content.encode("utf-8", "surrogatepass")
+
+
+LineParser = Callable[[bytes], TraceRecord]
+"""Makes a record of one line of a file."""
+
+_decode_record = msgspec.json.Decoder(TraceRecord).decode
+
+
+def native_record(line: bytes) -> TraceRecord:
+    """A line of the format `accord-trace`."""
+    try:
+        return _decode_record(line)
+    except (ValueError, RecursionError):
+        return unreadable(line)
+
+
+def unreadable(line: bytes) -> TraceRecord:
+    """The record for a line that is none."""
+    return TraceRecord(type="unreadable", content=line.decode("utf-8", "replace"))
+
+
+class Trace:
+    """A trace in a file, which may still grow. Each iteration reads it from its beginning."""
+
+    def __init__(self, path: Path, parse: LineParser, header: TraceRecord | None = None) -> None:
+        self.path = path
+        """The first part."""
+        self.header = header or TraceRecord(type="header")
+        """The first record; empty where the file has none."""
+        self._parse = parse
+
+    def __iter__(self) -> Iterator[TraceRecord]:
+        for part, path in enumerate(self.parts(), 1):
+            yield from self.records(path, part)
+
+    def parts(self) -> list[Path]:
+        """The files of this trace that exist now."""
+        found = [self.path]
+        while (following := part_path(self.path, len(found) + 1)).is_file():
+            found.append(following)
+        return found
+
+    def records(self, path: Path, part: int = 1, offset: int = 0) -> Iterator[TraceRecord]:
+        """The records of one part from an offset on, which must be the begin of a line."""
+        parse = self._parse
+        for at, line in lines_of(path, offset):
+            record = parse(line)
+            record.part, record.offset, record.length = part, at, len(line)
+            yield record
+
+    def texts(self, connection: int | None = None) -> Iterator[TraceRecord]:
+        """The texts alone, of one connection or of all."""
+        for record in self:
+            if record.type == "text" and connection in {None, record.connection}:
+                yield record
+
+
+def open_trace(path: str | os.PathLike[str]) -> Trace:
+    """Open a trace; its format is recognised by its first line.
+
+    Raises:
+        TraceFileError: It is no trace, or of a newer version.
+        OSError: The file cannot be read.
+    """
+    place = Path(path)
+    first = next((line for _, line in lines_of(place, 0, whole=False) if line.strip()), b"")
+    try:
+        opening = msgspec.json.decode(first)
+    except (ValueError, RecursionError):
+        opening = None
+    if isinstance(opening, dict):
+        if opening.get("format") == FORMAT:
+            check_version(place, opening.get("version"))
+            return Trace(place, native_record, native_record(first))
+        if "t" in opening and "dir" in opening and ("raw" in opening or "msg" in opening):
+            return Trace(place, wire_record)
+    raise TraceFileError(f"{place} is no trace that Accord knows: its first line has no `format`")
+
+
+_ENDS = {
+    "out": (CLIENT, AGENT),
+    "in": (AGENT, CLIENT),
+    "c>a": (CLIENT, AGENT),
+    "a>c": (AGENT, CLIENT),
+}
+
+
+def wire_record(line: bytes) -> TraceRecord:
+    """A line of `accord run -o wire` (`raw`), or one with the message as an object (`msg`)."""
+    try:
+        given = msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        return unreadable(line)
+    if not isinstance(given, dict) or not isinstance(given.get("t"), int | float):
+        return unreadable(line)
+    t, direction = float(given["t"]), given.get("dir")
+    connection = given.get("conn", 1)
+    record = TraceRecord(t=t, connection=connection if isinstance(connection, int) else 1)
+    content = given["raw"] if "raw" in given else given.get("msg")
+    shown = content if isinstance(content, str) else msgspec.json.encode(content).decode()
+    if direction in _ENDS:
+        record.type, record.content = "text", shown
+        record.source, record.target = _ENDS[direction]
+    elif direction == "err":
+        record.type, record.content, record.source = "stderr", shown, AGENT
+    else:
+        record.type, record.remark = "note", shown
+    return record
+
+
+def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their offsets, without their ends; blank ones are left out.
+
+    So is a last one without its end, unless `whole` is false.
+    """
+    with path.open("rb") as file:
+        chunks = _unpacked(file, offset)
+        at, held = offset, b""
+        for chunk in chunks:
+            lines = (held + chunk).split(b"\n") if held else chunk.split(b"\n")
+            held = lines.pop()
+            for line in lines:
+                if line:
+                    yield at, line
+                at += len(line) + 1
+        if held and not whole:
+            yield at, held
+
+
+def _unpacked(file: BinaryIO, offset: int) -> Iterator[bytes]:
+    is_packed = file.read(len(_GZIP)) == _GZIP
+    if not is_packed:
+        file.seek(offset)
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
+        return
+    import zlib  # noqa: PLC0415 - only with gzip
+
+    file.seek(0)
+    stream = zlib.decompressobj(wbits=31)
+    while packed := file.read(_CHUNK_BYTES):
+        try:
+            chunk = stream.decompress(packed)
+            # A damaged end: what came before it counts.
+        except zlib.error:
+            return
+        if offset:
+            skipped = min(offset, len(chunk))
+            chunk, offset = chunk[skipped:], offset - skipped
+        if chunk:
+            yield chunk

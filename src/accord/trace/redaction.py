@@ -1,0 +1,242 @@
+"""Masking of secrets in recorded texts: by key and by shape, with the JSON type kept.
+
+A secret becomes `<secret:1a2b>`: four hexadecimal digits of a keyed hash, whose key is random for each file and stored
+nowhere. Equal secrets look equal within a file, and nothing can be computed back. Everything else of a text stays byte
+for byte: prompts, file contents and answers too.
+
+A text without any marker of a secret passes after a few searches for bytes; only others are scanned.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+__all__ = ["Redactor"]
+
+# Lower case; a text without any of them has no secret by key. Each search runs at the speed of memory.
+_KEY_MARKERS = (b'"env', b"header", b"auth", b"key", b"cookie", b"token", b"secret", b"passw", b"passphrase", b"cred")
+
+# By shape, anywhere: also in prose and in stderr. Each pattern is tried only where its marker (lower case) stands, so
+# that a large text costs one search for each marker. The group is the secret.
+_SHAPES = tuple(
+    (marker, re.compile(pattern))
+    for marker, pattern in (
+        (b"bearer ", rb"(?i:bearer) +([A-Za-z0-9._~+/=-]{8,})"),
+        (b"basic ", rb"(?i:basic) +([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9])(?<=[=A-Z0-9])"),
+        (b"sk-", rb"(?<![A-Za-z0-9])(sk-[A-Za-z0-9_-]{6,})"),
+        (b"ghp_", rb"(?<![A-Za-z0-9])(ghp_[A-Za-z0-9]{16,})"),
+        (b"gho_", rb"(?<![A-Za-z0-9])(gho_[A-Za-z0-9]{16,})"),
+        (b"ghs_", rb"(?<![A-Za-z0-9])(ghs_[A-Za-z0-9]{16,})"),
+        (b"github_pat_", rb"(?<![A-Za-z0-9])(github_pat_[A-Za-z0-9_]{16,})"),
+        (b"glpat-", rb"(?<![A-Za-z0-9])(glpat-[A-Za-z0-9_-]{16,})"),
+        (b"xox", rb"(?<![A-Za-z0-9])(xox[abeoprs]-[A-Za-z0-9-]{8,})"),
+        (b"akia", rb"(?<![A-Za-z0-9])(AKIA[A-Z0-9]{12,})"),
+        (b"aiza", rb"(?<![A-Za-z0-9])(AIza[A-Za-z0-9_-]{20,})"),
+        (b"eyj", rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"),
+        (b"://", rb"://([^\s/?#@\"'<>\\]{1,512})@"),
+        (b"private key-----", rb"(?i:private key-----)([^-]{16,})"),
+    )
+)
+
+# `KEY=value` and `key: value`, for lines that are no JSON: stderr, stray prints, command lines.
+_VALUE = rb"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:(?:bearer|basic)[ ]+)?((?!<secret:)[^\s\"'\\,;}\])]{3,})"
+_ASSIGNMENTS = tuple(
+    (marker, re.compile(rb"(?i)" + word + _VALUE))
+    for marker, word in (
+        (b"authorization", rb"authorization"),
+        (b"key", rb"(?:(?<=api)|(?<=api[-_])|(?<=access[-_])|(?<=proxy[-_])|(?<=private[-_])|(?<=secret[-_]))key"),
+        (b"token", rb"token"),
+        (b"secret", rb"secret"),
+        (b"passw", rb"passw(?:or)?d"),
+        (b"passphrase", rb"passphrase"),
+        (b"cookie", rb"cookie"),
+    )
+)
+
+# Keys whose value is a secret, without `-`, `_` and upper case. Counts of tokens end in `tokens`.
+_SECRET_KEY = re.compile(
+    rb"(?:.*(?:authorization|apikey|accesskey|privatekey|proxykey|token|secret|password|passwd|passphrase)|(?:set)?cookies?"
+    rb"|credentials?|bearer)\Z"
+)
+_HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"httpheaders"})
+
+# A string may be cut at the end of the text.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*")
+_MARKS = frozenset({b"{", b"}", b"[", b"]", b":", b","})
+
+_SECRET_ARGUMENT = re.compile(
+    r"--?[a-z0-9-]*(?:key|token|secret|password|passwd|authorization|cookie)\Z", re.IGNORECASE
+)
+
+
+class Redactor:
+    """Masks the secrets of the texts of one file."""
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+
+    def label(self, secret: bytes) -> bytes:
+        """The replacement of a secret."""
+        # Not needed by a file without secrets, and not cheap to import.
+        import hmac  # noqa: PLC0415
+
+        return b"<secret:%b>" % hmac.digest(self._key, secret, "sha256")[:2].hex().encode()
+
+    def text(self, text: bytes, *, is_json: bool = True) -> bytes:
+        """The text without its secrets; the same object where there are none."""
+        low = text.lower()
+        if any(marker in low for marker in _KEY_MARKERS):
+            if text.lstrip()[:1] in {b"{", b"["}:
+                masked = self._replaced(text, _secret_spans(text))
+                if masked is not text:
+                    text, low = masked, masked.lower()
+            if not is_json:
+                masked = self._replaced(text, _spans_at(text, low, _ASSIGNMENTS))
+                if masked is not text:
+                    text, low = masked, masked.lower()
+        return self._replaced(text, _spans_at(text, low, _SHAPES))
+
+    def line(self, line: bytes) -> bytes:
+        """A line of stderr without its secrets; it may be JSON too."""
+        return self.text(line, is_json=False)
+
+    def command(self, command: Sequence[str]) -> tuple[str, ...]:
+        """A command line without its secrets: the values of options such as `--api-key`."""
+        masked: list[str] = []
+        hide = False
+        for argument in command:
+            option, equals, _ = argument.partition("=")
+            if hide and not argument.startswith("-"):
+                masked.append(self._masked(argument))
+            elif equals and _SECRET_ARGUMENT.match(option):
+                masked.append(f"{option}={self._masked(argument[len(option) + 1 :])}")
+            else:
+                masked.append(_decoded(self.text(_encoded(argument), is_json=False)))
+            hide = not equals and _SECRET_ARGUMENT.match(argument) is not None
+        return tuple(masked)
+
+    def _masked(self, secret: str) -> str:
+        return self.label(_encoded(secret)).decode()
+
+    def _replaced(self, text: bytes, spans: list[tuple[int, int]]) -> bytes:
+        if not spans:
+            return text
+        pieces: list[bytes] = []
+        at = 0
+        for start, stop in sorted(spans):
+            # Two patterns may find the same secret.
+            if start < at:
+                continue
+            value = text[start:stop]
+            pieces.append(text[at:start])
+            if value[:1] == b'"':
+                pieces.append(b'"%b"' % self.label(value.strip(b'"')))
+            else:
+                # A number stays a number: a redacted trace must still replay.
+                pieces.append(b"0" if _NUMBER.fullmatch(value) else self.label(value))
+            at = stop
+        pieces.append(text[at:])
+        return b"".join(pieces)
+
+
+def _spans_at(text: bytes, low: bytes, patterns: Sequence[tuple[bytes, re.Pattern[bytes]]]) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for marker, pattern in patterns:
+        at = low.find(marker)
+        while at >= 0:
+            found = pattern.match(text, at)
+            if found is not None:
+                spans.append(found.span(1))
+            at = low.find(marker, at + len(marker))
+    return spans
+
+
+class _Container:
+    """An object or an array that is open at the place of the scan."""
+
+    __slots__ = ("awaits_key", "hides", "is_named_secret", "is_object", "key", "value")
+
+    def __init__(self, *, is_object: bool, hides: bool) -> None:
+        self.is_object = is_object
+        self.awaits_key = is_object
+        self.hides = hides
+        self.key = b""
+        # `{"name": "API_KEY", "value": "…"}`, in either order.
+        self.is_named_secret = False
+        self.value: tuple[int, int] | None = None
+
+
+def _secret_spans(text: bytes) -> list[tuple[int, int]]:
+    """The places of the values that are secret by their key; also in a text that is cut or broken."""
+    scan = _Scan()
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in _MARKS:
+            scan.mark(token)
+        elif scan.stack:
+            scan.value(token, found.span())
+    while scan.stack:
+        scan.close()
+    return scan.spans
+
+
+class _Scan:
+    """The state of one pass over the tokens of a text."""
+
+    def __init__(self) -> None:
+        self.stack: list[_Container] = []
+        self.spans: list[tuple[int, int]] = []
+
+    def mark(self, token: bytes) -> None:
+        """Take a bracket, a colon or a comma."""
+        stack = self.stack
+        if token in {b"{", b"["}:
+            stack.append(_Container(is_object=token == b"{", hides=self._hides()))
+        elif token in {b"}", b"]"}:
+            if stack:
+                self.close()
+        elif token == b"," and stack:
+            stack[-1].awaits_key = stack[-1].is_object
+
+    def value(self, token: bytes, span: tuple[int, int]) -> None:
+        """Take a key, a string, a number or a word."""
+        above = self.stack[-1]
+        if above.awaits_key:
+            above.awaits_key = False
+            above.key = _plain(token[1:-1])
+        elif above.is_object and above.key == b"name":
+            # The name of a variable or of a header stays.
+            above.is_named_secret = _SECRET_KEY.match(_plain(token[1:-1])) is not None
+        elif token[:1] == b'"' or _NUMBER.fullmatch(token):
+            if above.hides or (above.is_object and _SECRET_KEY.match(above.key)):
+                self.spans.append(span)
+            elif above.key == b"value":
+                above.value = span
+
+    def close(self) -> None:
+        """Take the end of the innermost container."""
+        closed = self.stack.pop()
+        if closed.is_named_secret and closed.value is not None:
+            self.spans.append(closed.value)
+
+    def _hides(self) -> bool:
+        """Whether everything in a container that opens here is secret."""
+        if not self.stack:
+            return False
+        above = self.stack[-1]
+        return above.hides or (above.is_object and (above.key in _HOLDERS or _SECRET_KEY.match(above.key) is not None))
+
+
+def _plain(key: bytes) -> bytes:
+    return key.lower().replace(b"-", b"").replace(b"_", b"")
+
+
+def _encoded(argument: str) -> bytes:
+    return argument.encode("utf-8", "surrogateescape")
+
+
+def _decoded(argument: bytes) -> str:
+    return argument.decode("utf-8", "surrogateescape")

@@ -1,0 +1,366 @@
+"""Writing a trace: lines are appended to a private file, with one write for each read of the wire.
+
+What was flushed survives the end of this process, also by SIGKILL. A disk that fails costs records, which are counted,
+and never an exception in the conversation. Old parts stay: deleting traces is for the programs that know their folder.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.trace.format import (
+    AGENT,
+    CLIENT,
+    FORMAT,
+    VERSION,
+    EndRecord,
+    HeaderRecord,
+    NoteRecord,
+    StartRecord,
+    StderrRecord,
+    TextRecord,
+    part_path,
+)
+from accord.trace.redaction import Redactor
+from accord.version import VERSION as TOOL_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TraceWriter"]
+
+_FLAGS = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | os.O_APPEND
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+# Lines that wait for `flush` are written by themselves from this size on.
+_BUFFER_BYTES = 256 * 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+class TraceWriter:
+    """Writes one trace, from any thread.
+
+    The file must not exist; it is made for its owner alone, and no link is followed. `raw` records the bytes as they
+    are, secrets included. From `max_bytes` on the trace goes on in a new file (`part_path`). Records wait in memory
+    until `flush`, which is to be called when the texts of one read have been added; `close` flushes too.
+
+    No method raises when the disk fails: `lost` counts the records that are not in the file, and `failure` says why.
+
+    Raises:
+        OSError: The file cannot be made: it exists already, for example.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        raw: bool = False,
+        max_bytes: int | None = None,
+        compress: bool = False,
+        command: Sequence[str] = (),
+        agent: str = "",
+        framing: str = "lines",
+    ) -> None:
+        self.path = Path(path)
+        """The first part."""
+        self.part = 1
+        """The number of the part that is written now."""
+        self.texts = 0
+        """How many texts were recorded, the lost ones included."""
+        self.lost = 0
+        """How many records are not in the file."""
+        self.failure: OSError | None = None
+        """The first failure of the disk."""
+        self._redactor = None if raw else Redactor()
+        self._max_bytes = max_bytes
+        self._compress = compress
+        self._command = self._masked_command(command)
+        self._agent = agent
+        self._framing = framing
+        self._lock = Lock()
+        self._lines: list[bytes] = []
+        self._held_bytes = 0
+        self._written_bytes = 0
+        self._epoch = time.time()
+        self._start = time.monotonic()
+        self._latest = self._epoch
+        self._file = self._open(self.path)
+        self._gzip = self._begin_stream()
+        self._put(self._header())
+        self.flush()
+
+    def now(self) -> float:
+        """The time for a record: it never runs backwards."""
+        return self.time_of(time.monotonic())
+
+    def time_of(self, moment: float) -> float:
+        """The time for a record of a moment of `time.monotonic`."""
+        return self._epoch + (moment - self._start)
+
+    def text(
+        self,
+        source: str,
+        target: str,
+        text: bytes | bytearray,
+        *,
+        connection: int = 1,
+        framing: str | None = None,
+        fault: str = "",
+        size: int = 0,
+        t: float | None = None,
+    ) -> None:
+        """Record a text that crossed from `source` to `target`, `t` being when it did."""
+        raw = bytes(text)
+        if not fault and not _is_json(raw):
+            fault = "not-json"
+        shown, redacted = raw, False
+        if self._redactor is not None:
+            shown = self._redactor.text(raw, is_json=fault != "not-json")
+            redacted = shown is not raw
+        content, encoding = _content(shown)
+        self.texts += 1
+        self._put(
+            TextRecord(
+                t=self._forward(t),
+                connection=connection,
+                source=source,
+                target=target,
+                raw=content,
+                encoding=encoding,
+                framing="" if framing in {None, self._framing} else str(framing),
+                fault="not-utf8" if encoding and fault in {"", "not-json"} else fault,
+                size=size,
+                redacted=redacted,
+            )
+        )
+
+    def stderr(
+        self,
+        line: bytes,
+        *,
+        source: str = AGENT,
+        connection: int = 1,
+        fault: str = "",
+        size: int = 0,
+        t: float | None = None,
+    ) -> None:
+        """Record a line that a program wrote to stderr."""
+        shown = line if self._redactor is None else self._redactor.line(line)
+        content, encoding = _content(shown)
+        self._put(
+            StderrRecord(
+                t=self._forward(t),
+                connection=connection,
+                source=source,
+                raw=content,
+                encoding=encoding,
+                fault=fault or ("not-utf8" if encoding else ""),
+                size=size,
+                redacted=shown is not line,
+            )
+        )
+
+    def note(self, remark: str, *, connection: int = 1) -> None:
+        """Record a remark that did not cross the wire."""
+        line = remark.encode("utf-8", "replace")
+        shown = line if self._redactor is None else self._redactor.line(line)
+        self._put(
+            NoteRecord(
+                t=self._forward(None), connection=connection, remark=shown.decode("utf-8"), redacted=shown is not line
+            )
+        )
+
+    def start(self, pid: int, command: Sequence[str], *, source: str = AGENT, connection: int = 1) -> None:
+        """Record that a program was started."""
+        shown = self._masked_command(command)
+        self._put(
+            StartRecord(
+                t=self._forward(None),
+                connection=connection,
+                source=source,
+                pid=pid,
+                command=shown,
+                redacted=self._redactor is not None and shown != tuple(command),
+            )
+        )
+
+    def end(self, exit_status: int | None, *, source: str = AGENT, connection: int = 1) -> None:
+        """Record the end of a program; a negative status is the signal that ended it, None an unknown end."""
+        by_signal = exit_status is not None and exit_status < 0
+        self._put(
+            EndRecord(
+                t=self._forward(None),
+                connection=connection,
+                source=source,
+                exit=None if by_signal else exit_status,
+                signal=-exit_status if exit_status is not None and by_signal else None,
+                texts=self.texts,
+                lost=self.lost,
+            )
+        )
+
+    def lose(self, count: int = 1) -> None:
+        """Count records that could not even be made."""
+        self.lost += count
+
+    def flush(self) -> None:
+        """Write what was recorded; it is in the file when this returns, unless the disk failed."""
+        with self._lock:
+            self._flush()
+
+    def close(self) -> None:
+        """Flush and close the file. Records that come later are lost."""
+        with self._lock:
+            self._flush()
+            self._shut()
+
+    def _forward(self, t: float | None) -> float:
+        """The time of a record, never before that of the one before it."""
+        self._latest = max(self._latest, self.now() if t is None else t)
+        return self._latest
+
+    def _put(self, record: msgspec.Struct) -> None:
+        line = _encode(record) + b"\n"
+        with self._lock:
+            self._lines.append(line)
+            self._held_bytes += len(line)
+            if self._held_bytes > _BUFFER_BYTES:
+                self._flush()
+
+    def _flush(self) -> None:
+        lines, self._lines, self._held_bytes = self._lines, [], 0
+        if not lines:
+            return
+        if self._file < 0:
+            self.lost += len(lines)
+            return
+        try:
+            self._write(b"".join(lines))
+        except OSError as error:
+            self.failure = self.failure or error
+            self.lost += len(lines)
+            return
+        if self._max_bytes is not None and self._written_bytes >= self._max_bytes:
+            self._rotate()
+
+    def _write(self, data: bytes) -> None:
+        if self._gzip is not None:
+            import zlib  # noqa: PLC0415 - only with gzip
+
+            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            self._take_back()
+            raise
+        self._written_bytes += len(data)
+
+    def _take_back(self) -> None:
+        """Remove the begin of a write that failed: the next line must not be glued to half a line."""
+        try:
+            os.ftruncate(self._file, self._written_bytes)
+        except OSError as error:
+            self.failure = self.failure or error
+        if self._gzip is not None:
+            # What was lost is missing in the stream, so nothing can follow it in this file.
+            self._shut()
+
+    def _rotate(self) -> None:
+        part = self.part + 1
+        try:
+            file = self._open(part_path(self.path, part))
+        except OSError as error:
+            # The present file goes on.
+            self.failure = self.failure or error
+            self._max_bytes = None
+            return
+        self._shut()
+        self._file, self.part, self._written_bytes = file, part, 0
+        self._gzip = self._begin_stream()
+        self._lines.append(_encode(self._header()) + b"\n")
+        self._flush()
+
+    def _shut(self) -> None:
+        file, self._file = self._file, -1
+        if file < 0:
+            return
+        try:
+            if self._gzip is not None:
+                os.write(file, self._gzip.flush())
+        except OSError as error:
+            self.failure = self.failure or error
+        finally:
+            os.close(file)
+
+    def _open(self, path: Path) -> int:
+        return os.open(path, _FLAGS, 0o600)
+
+    def _begin_stream(self) -> Any:
+        if not self._compress:
+            return None
+        import zlib  # noqa: PLC0415 - only with gzip
+
+        return zlib.compressobj(wbits=31)
+
+    def _header(self) -> HeaderRecord:
+        return HeaderRecord(
+            t=self._forward(None),
+            format=FORMAT,
+            version=VERSION,
+            tool=f"accord {TOOL_VERSION}",
+            command=self._command,
+            cwd=_directory(),
+            redacted=self._redactor is not None,
+            ends=(CLIENT, AGENT),
+            agent=self._agent,
+            framing=self._framing,
+            part=self.part,
+        )
+
+    def _masked_command(self, command: Sequence[str]) -> tuple[str, ...]:
+        given = tuple(command) if self._redactor is None else self._redactor.command(command)
+        return tuple(argument.encode("utf-8", "replace").decode() for argument in given)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        # Validates without building anything.
+        _skim(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+_skim: Callable[[bytes], object] = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def _content(raw: bytes) -> tuple[str, str]:
+    try:
+        return raw.decode(), ""
+    except UnicodeDecodeError:
+        return b64encode(raw).decode(), "base64"
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd().encode("utf-8", "replace").decode()  # noqa: PTH109 - pathlib would do the same
+    except OSError:
+        return ""

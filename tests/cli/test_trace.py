@@ -1,0 +1,225 @@
+"""`accord trace`: what it prints, filters, counts, judges and converts, and how it ends."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from accord.cli.main import main
+from accord.trace.index_file import index_path
+from tests.cli.command import Accord, Result
+from tests.limits import limit
+from tests.trace.traces import AGENT, CLIENT, SAMPLES, chunk, error, handshake, header, request, text, turns, write
+
+Run: TypeAlias = Callable[..., Result]
+
+
+@pytest.fixture
+def trace(accord: Accord) -> Path:
+    return write(
+        accord.cwd / "talk.jsonl",
+        header(),
+        *handshake(),
+        *turns(2, 2),
+        text(AGENT, chunk("s2-long", "\x1b[31mred")),
+        text(CLIENT, request(90, "session/close", sessionId="s2-long"), t=110.0),
+        text(AGENT, error(90, -32601, "no \x1b]0;title\x07method"), t=110.25),
+        text(AGENT, "printed by mistake \x1b[2J", fault="not-json", t=111.0),
+        text(CLIENT, request(91, "session/fork", sessionId="s1", cwd="/p"), t=112.0),
+    )
+
+
+@pytest.fixture
+def run(accord: Accord, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The verb in this process: a new one for each of these lines would take most of the time."""
+    monkeypatch.chdir(accord.cwd)
+
+    def run_here(*arguments: str) -> Result:
+        status = main(["trace", *arguments])
+        shown = capsys.readouterr()
+        return Result(status, shown.out, shown.err)
+
+    return run_here
+
+
+def test_each_record_is_one_line_with_its_facts(accord: Accord, trace: Path) -> None:
+    result = accord("trace", trace.name)
+    lines = result.stdout.splitlines()
+    assert (result.status, len(lines)) == (0, 18)
+    assert lines[1].split() == ["2", "0.000", "→", "initialize", "#0", "101", "B"]
+    assert lines[4].split() == "5 0.300 ← answer to session/new #1 @s1 52 B after 100.0 ms".split()  # noqa: SIM905
+    assert lines[6].split()[2:5] == ["←", "session/update", "agent_message_chunk"]
+    assert "after 250.0 ms" in lines[15]
+    assert "-32601" in lines[15]
+    assert "[not-json] printed by mistake" in lines[16]
+    assert "(open)" in lines[17]
+
+
+def test_nothing_of_a_trace_reaches_the_terminal_as_a_control_sequence(run: Run, trace: Path) -> None:
+    for options in ([], ["--stats"], ["--validate"]):
+        assert "\x1b" not in run(trace.name, *options).stdout
+
+
+def test_filters_are_combined(run: Run, trace: Path) -> None:
+    def numbers(*options: str) -> list[int]:
+        return [int(line.split()[0]) for line in run(trace.name, *options).stdout.splitlines()]
+
+    assert numbers("--method", "session/prompt") == [6, 9, 10, 13]
+    assert numbers("--method", "session/prompt", "--from", "client") == [6, 10]
+    assert numbers("--session", "s2") == [14, 15, 16]
+    assert numbers("--errors") == [16, 17]
+    assert numbers("--grep", "question [1-9]") == [10]
+
+
+def test_the_counts_have_latencies_open_requests_and_faults(run: Run, trace: Path) -> None:
+    out = run(trace.name, "--stats").stdout
+    row = next(line for line in out.splitlines() if " session/prompt " in line).split()
+    assert row[:3] == ["client", "session/prompt", "2"]
+    assert "502.0 ms" in " ".join(row)
+    assert "open requests: 1" in out
+    assert "faulty texts: 1" in out
+
+
+def test_the_index_is_kept_beside_the_trace(run: Run, trace: Path) -> None:
+    run(trace.name)
+    assert index_path(trace).exists()
+
+
+@pytest.mark.parametrize("name", ["zed.json", "conductor.jsons", "toad.log", "acp-el.traffic"])
+def test_recordings_of_others_are_shown_without_asking_for_their_format(run: Run, name: str) -> None:
+    result = run(str(SAMPLES / name), "--method", "session/prompt")
+    assert result.status == 0
+    assert sum("session/prompt" in line for line in result.stdout.splitlines()) == 2
+    assert not index_path(SAMPLES / name).exists()
+    assert ("no times" in result.stdout) == (name != "conductor.jsons")
+
+
+def test_an_export_goes_to_a_private_file_and_the_trace_itself_is_never_written(
+    accord: Accord, run: Run, trace: Path
+) -> None:
+    result = run(trace.name, "--as", "devtools", "-o", "out.json")
+    assert (result.status, result.stdout) == (0, "")
+    path = accord.cwd / "out.json"
+    assert len(json.loads(path.read_bytes())["messages"]) == 17
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = trace.read_bytes()
+    assert run(trace.name, "--as", "ndjson", "-o", trace.name).status == 2
+    assert trace.read_bytes() == before
+    assert sorted(each.name for each in accord.cwd.iterdir()) == ["out.json", "talk.jsonl", "talk.jsonl.idx"]
+
+
+def test_an_export_goes_into_a_pipe_as_it_is(run: Run, trace: Path) -> None:
+    lines = run(trace.name, "--as", "ndjson", "--from", "client").stdout.splitlines()
+    assert [json.loads(line)["method"] for line in lines][:2] == ["initialize", "session/new"]
+
+
+def test_secrets_of_a_recording_are_masked_in_an_export_unless_raw_is_asked_for(run: Run) -> None:
+    secret = "sk-abcdefgh12345678"  # noqa: S105 - of the sample, and of no service
+    assert secret not in run(str(SAMPLES / "zed.json"), "--as", "accord-trace").stdout
+    assert secret in run(str(SAMPLES / "zed.json"), "--as", "accord-trace", "--raw").stdout
+
+
+# --- judging
+
+
+def test_a_conversation_in_order_has_no_findings_and_says_which_rules_were_not_judged(run: Run) -> None:
+    result = run(str(SAMPLES / "inspector.jsonl"), "--validate")
+    assert result.status == 0
+    assert "nothing is wrong" in result.stdout
+    assert "not judged" in result.stdout
+
+
+def test_a_message_that_does_not_fit_and_a_broken_rule_are_named_and_the_status_is_one(
+    accord: Accord, run: Run
+) -> None:
+    bad = {"sessionUpdate": "tool_call", "toolCallId": 5, "title": "x"}
+    relative = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "x", "locations": [{"path": "a.txt"}]}
+    updates = [
+        {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": each}}
+        for each in (bad, relative)
+    ]
+    write(
+        accord.cwd / "bad.jsonl",
+        header(),
+        *handshake(),
+        *turns(1, 1),
+        *(text(AGENT, each, t=110.0) for each in updates),
+        text(CLIENT, request(5, "no_such/method"), t=111.0),
+        text(AGENT, "stray print", fault="not-json", t=112.0),
+    )
+    result = run("bad.jsonl", "--validate")
+    assert result.status == 1
+    assert "toolCallId" in result.stdout
+    assert "no_such/method" in result.stdout
+    assert "ACCORD-PATH-001" in result.stdout
+    assert "3 messages and" in result.stdout
+
+
+# --- usage
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["missing.jsonl"],
+        ["talk.jsonl", "--grep", "("],
+        ["talk.jsonl", "-o", "x"],
+        ["talk.jsonl", "--raw"],
+        ["talk.jsonl", "--as", "nonsense"],
+        ["talk.jsonl", "--stats", "--validate"],
+        ["talk.jsonl", "--session", "s"],
+        ["newer.jsonl"],
+        ["rubbish"],
+        ["."],
+        ["talk.jsonl", "--as", "md", "-o", "missing/folder"],
+    ],
+)
+def test_a_line_or_a_file_that_cannot_be_used_is_one_sentence_and_status_two(
+    accord: Accord, run: Run, trace: Path, options: list[str]
+) -> None:
+    assert trace.exists()
+    write(accord.cwd / "newer.jsonl", header(version=2), *handshake())
+    write(accord.cwd / "rubbish", b"\x00rubbish\n")
+    result = run(*options)
+    assert (result.status, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr
+
+
+# --- a trace that grows
+
+
+def test_a_growing_trace_is_followed_into_its_next_part(accord: Accord, trace: Path) -> None:
+    process = subprocess.Popen(
+        [*accord.argv, "trace", trace.name, "--follow", "--method", "session/update"],
+        env=accord.env,
+        cwd=accord.cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), True)
+        first = [process.stdout.readline() for _ in range(5)]
+        assert all("agent_message_chunk" in line for line in first)
+        with trace.open("ab") as file:
+            file.write(text(AGENT, chunk("s1", "x"), t=120.0)[:-5])
+            file.flush()
+            file.write(text(AGENT, chunk("s1", "x"), t=120.0)[-5:])
+        assert process.stdout.readline().split()[:2] == ["19", "20.000"]
+        write(accord.cwd / "talk.part2.jsonl", header(part=2), text(AGENT, chunk("s1", "x"), t=130.0))
+        assert process.stdout.readline().split()[:2] == ["2", "30.000"]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=limit(20))
+        assert process.returncode == 130
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

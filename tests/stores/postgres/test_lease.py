@@ -1,0 +1,166 @@
+"""The lease of a process: renewed, lost, stolen, handed over; by the clock of the database and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from accord.errors import StoreError
+from accord.stores import PostgresStore
+from tests.limits import limit
+from tests.postgres import Database
+from tests.stores.postgres.proxy import proxied
+from tests.stores.postgres.stores import opened
+from tests.stores.sessions import record, words
+
+
+async def reason(call: Callable[[], object]) -> str:
+    with pytest.raises(StoreError) as caught:
+        await call()  # type: ignore[misc]
+    return caught.value.reason
+
+
+async def soon(truth: Callable[[], object], what: str) -> None:
+    async with asyncio.timeout(limit(20.0)):
+        while not truth():
+            await asyncio.sleep(0.01)
+    assert truth(), what
+
+
+def lost_by(store: PostgresStore) -> list[frozenset[str]]:
+    lost: list[frozenset[str]] = []
+    store.on_lost(lost.append)
+    return lost
+
+
+async def test_a_lease_is_renewed_while_its_process_does_nothing(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=1.0) as store, opened(database, "other") as other:
+        await store.create(record("a"), owned=True)
+        first = store.incarnation
+        start = (await store.nodes())[0].until
+        deadline = time.monotonic() + limit(20.0)
+        while (await other.nodes())[0].until < start + 2.0:
+            assert time.monotonic() < deadline, "it is not renewed"
+            await asyncio.sleep(0.05)
+        assert store.incarnation == first
+        assert await reason(lambda: other.acquire("a")) == "in_use"
+        assert await store.append("a", words(1)) == 1
+
+
+async def test_a_process_that_cannot_renew_stops_before_its_lease_is_over(database: Database) -> None:
+    with proxied(database) as proxy:
+        async with opened(database.through(proxy.port), "one", lease_seconds=1.5) as store, opened(database) as other:
+            lost = lost_by(store)
+            await store.create(record("a"), owned=True)
+            await store.create(record("b"), owned=True)
+            incarnation = store.incarnation
+            # Not cut: nothing comes through, and nobody is told.
+            proxy.freeze()
+            await soon(lambda: lost, "the loss of a lease is not told")
+            assert lost == [frozenset({"a", "b"})]
+            assert store.incarnation == ""
+            owner = await other.owner_of("a")
+            assert owner is None or owner.incarnation == incarnation
+            proxy.thaw()
+            assert await reason(lambda: store.append("a", words(1))) == "not_owned"
+            # Each is released first: whoever held it must have heard of the loss.
+            assert await reason(lambda: store.acquire("a")) == "not_owned"
+            await store.release("a")
+            assert await store.acquire("a")
+            assert store.incarnation not in {"", incarnation}
+            assert await store.append("a", words(1)) == 1
+            assert await reason(lambda: store.append("b", words(1))) == "not_owned"
+
+
+async def test_a_stolen_lease_is_noticed_at_the_next_write_or_renewal(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=30.0) as store, opened(database, "thief") as thief:
+        lost = lost_by(store)
+        await store.create(record("a"), owned=True)
+        await store.append("a", words(1))
+        database.run("update accord.nodes set until = clock_timestamp() where name = 'one'")
+        assert await thief.acquire("a")
+        assert await reason(lambda: store.append("a", words(1, start=7))) == "not_owned"
+        await soon(lambda: lost == [frozenset({"a"})], "the loss of a session is not told")
+        assert await thief.append("a", words(1, start=1)) == 2
+        assert await thief.read("a") == words(2)
+        # The next claim is made with a new incarnation.
+        first = store.incarnation
+        await store.create(record("b"), owned=True)
+        assert store.incarnation != first
+        assert await store.append("b", words(1)) == 1
+
+
+async def test_a_session_that_was_stolen_alone_is_fenced(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=30.0) as store:
+        await store.create(record("a"), owned=True)
+        await store.append("a", words(1))
+        # As a claim of another node would, between any two statements.
+        database.run("update accord.sessions set epoch = epoch + 1")
+        tickets = [store.queue("a", words(1, start=7))]
+        assert await reason(lambda: store.commit("a", tickets[0])) == "not_owned"
+        for call in (lambda: store.patch("a", title="x"), lambda: store.delete("a")):
+            assert await reason(call) == "not_owned"
+        assert await store.read("a") == words(1)
+
+
+async def test_a_process_whose_lock_connection_is_cut_keeps_its_sessions(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=30.0) as store, opened(database, "other") as other:
+        await store.create(record("a"), owned=True)
+        first = store.incarnation
+        holds = "pid in (select pid from pg_locks where locktype = 'advisory')"
+        assert database.cut(holds) == 1
+        deadline = time.monotonic() + limit(10.0)
+        sql = "select count(*) from pg_locks where locktype = 'advisory' and granted"
+        while database.run(sql) != [(1,)]:
+            assert time.monotonic() < deadline, "the lock is not taken again"
+        assert await reason(lambda: other.acquire("a")) == "in_use"
+        assert store.incarnation == first
+
+
+async def test_nodes_owners_and_counts_are_seen_by_everyone(database: Database) -> None:
+    async with opened(database, "b", address="http://b:1") as store, opened(database, "a") as other:
+        await store.open()
+        await other.open()
+        await store.create(record("x"), owned=True)
+        await store.create(record("y"), owned=True)
+        await other.create(record("z"))
+        found = await other.owner_of("x")
+        assert found is not None
+        assert (found.name, found.address, found.incarnation) == ("b", "http://b:1", store.incarnation)
+        assert await other.owner_of("z") is None
+        assert await other.owner_of("nothing") is None
+        assert [(node.name, node.sessions) for node in await other.counts()] == [("a", 0), ("b", 2)]
+        await store.set_draining()
+        assert [(node.name, node.draining) for node in await other.nodes()] == [("a", False), ("b", True)]
+        store.queue("x", words(2))
+        assert sorted(await store.release_all()) == ["x", "y"]
+        assert await other.acquire("x")
+        assert await other.read("x") == words(2)
+        assert await reason(lambda: store.append("y", words(1))) == "not_owned"
+        await store.close()
+        assert [node.name for node in await other.nodes()] == ["a"]
+
+
+async def test_no_clock_of_this_machine_is_read(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(database, "one", lease_seconds=30.0) as store, opened(database, "other") as other:
+        # A machine whose clock is a day late, and then a day early.
+        for skew in (-86_400.0, 86_400.0):
+            monkeypatch.setattr(time, "time", lambda skew=skew: 1e9 + skew)
+            await store.create(record(f"a{skew}"), owned=True)
+            assert await reason(lambda: other.acquire(f"a{skew}")) == "in_use"  # noqa: B023
+            await store.release(f"a{skew}")
+            assert await other.acquire(f"a{skew}")
+
+
+async def test_a_cancelled_acquire_acquires_nothing(database: Database) -> None:
+    async with opened(database, "one") as store, opened(database, "other") as other:
+        await store.create(record("a"))
+        taking = asyncio.create_task(store.acquire("a"))
+        await asyncio.sleep(0)
+        taking.cancel()
+        await asyncio.wait([taking])
+        await store.flush()
+        assert await other.acquire("a")

@@ -1,0 +1,310 @@
+"""Exports: other recordings that are read back as the same conversation, spans, a document for people, a test."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.trace import TraceFileError
+from accord.trace.conversion import plain_trace
+from accord.trace.exports import conductor as conductor_module
+from accord.trace.exports.formats import EXPORTS
+from accord.trace.exports.selection import ExportSelection
+from accord.trace.imports.recognition import recognise
+from accord.trace.index import RowFilter, TraceIndex
+from accord.trace.reader import open_trace
+from tests.limits import limit
+from tests.trace.traces import (
+    AGENT,
+    CLIENT,
+    SAMPLES,
+    chunk,
+    error,
+    handshake,
+    header,
+    request,
+    result,
+    text,
+    turns,
+    write,
+)
+
+SECRET = "sk-abcdefgh12345678"  # noqa: S105 - of the sample, and of no service
+
+
+def export(path: Path, form: str, **wanted: Any) -> str:
+    """An export of a trace of ours."""
+    pieces: list[str] = []
+    is_masked = wanted.pop("is_masked", True)
+    with TraceIndex.open(path, keep=False) as index:
+        rows = index.select(RowFilter(**wanted))
+        selection = ExportSelection(index, list(rows), is_masked=is_masked, name=path.name)
+        EXPORTS[form].write(selection, pieces.append)
+    return "".join(pieces)
+
+
+def conversation(path: Path) -> list[tuple[str, str, Any]]:
+    with plain_trace(path) as trace:
+        return [
+            (record.source, record.target, json.loads(record.raw))
+            for record in open_trace(trace.path)
+            if record.type == "text" and not record.fault
+        ]
+
+
+ROUND_TRIPS = {
+    "accord-trace": "accord-trace",
+    "acp-inspector-trace": "acp-inspector-trace",
+    "conductor": "conductor",
+    "devtools": "acp-devtools",
+    "ndjson": "ndjson",
+}
+
+
+@pytest.mark.parametrize("form", ROUND_TRIPS)
+def test_an_export_is_imported_as_the_same_conversation(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "exported"
+    path.write_text(export(SAMPLES / "accord.jsonl", form), encoding="utf-8")
+    assert recognise(path) == ROUND_TRIPS[form]
+    expected, found = conversation(SAMPLES / "accord.jsonl"), conversation(path)
+    if form == "conductor":
+        # Its ids are our own: unique for each receiver.
+        assert [message.get("id", "").startswith("1:") for *_, message in found if "id" in message] == [True] * 10
+        expected, found = ([(a, b, {**m, "id": ""}) for a, b, m in each] for each in (expected, found))
+    assert found == expected
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_secrets_are_masked_on_the_way_out_unless_the_user_wants_them(form: str) -> None:
+    assert SECRET in (SAMPLES / "accord.jsonl").read_text(encoding="utf-8")
+    masked = export(SAMPLES / "accord.jsonl", form, is_masked=False)
+    assert SECRET not in masked
+    if form in ROUND_TRIPS:
+        assert "<secret:" in masked
+        assert SECRET in export(SAMPLES / "accord.jsonl", form, is_masked=True)
+    if form == "accord-trace":
+        records = [json.loads(line) for line in masked.splitlines()]
+        assert records[0]["redacted"] is True
+        assert sum(record.get("redacted", False) for record in records[1:]) == 1
+
+
+def test_our_own_export_has_the_other_records_and_the_header_of_a_selection() -> None:
+    whole = export(SAMPLES / "accord.jsonl", "accord-trace")
+    assert whole == (SAMPLES / "accord.jsonl").read_text(encoding="utf-8")
+    part = export(SAMPLES / "accord.jsonl", "accord-trace", method="session/prompt").splitlines()
+    assert [json.loads(line)["type"] for line in part] == ["header", "text", "text"]
+
+
+def test_bare_messages_of_one_side_are_what_that_program_sent() -> None:
+    lines = export(SAMPLES / "accord.jsonl", "ndjson", source="client").splitlines()
+    assert [json.loads(line).get("method") for line in lines] == [
+        *("initialize", "session/new", "session/prompt", None, None),
+    ]
+
+
+def test_the_inspectors_header_counts_frames_and_what_it_cannot_hold(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t",
+        header(),
+        text(CLIENT, request(1, "initialize")),
+        text(("client", "proxy:0"), request(1, "initialize")),
+        b'{"type":"text","t":1,"conn":1,"from":"agent","to":"client","enc":"base64","raw":"/w==","fault":"not-utf8"}\n',
+    )
+    first = json.loads(export(path, "acp-inspector-trace").splitlines()[0])
+    assert (first["frames"], first["dropped"]) == (1, 2)
+    assert isinstance(first["at"], int)
+
+
+# --- the conductor's viewer
+
+
+def test_an_answer_has_the_id_of_its_request_and_no_two_requests_to_one_receiver_share_one(tmp_path: Path) -> None:
+    again = [text(CLIENT, request(1, "a")), text(AGENT, result(1))]
+    path = write(
+        tmp_path / "t", header(), *again, *again, text(CLIENT, request(1, "a"), connection=2), text(AGENT, result(99))
+    )
+    events = [json.loads(line) for line in export(path, "conductor").splitlines()]
+    assert [event["id"] for event in events] == ["1:1", "1:1", "1:1#2", "1:1#2", "2:1"]
+    assert {event["from"] for event in events} == {"client", "agent"}
+
+
+def test_runs_of_chunks_are_one_event_in_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "t", header(), *handshake(), *turns(2, 30))
+    assert len(export(path, "conductor").splitlines()) == 4 + 2 * 32
+    monkeypatch.setattr(conductor_module, "MAX_EVENTS", 20)
+    events = [json.loads(line) for line in export(path, "conductor").splitlines()]
+    assert len(events) == 4 + 2 * 3
+    runs = [event for event in events if "collapsed" in event]
+    assert [event["collapsed"] for event in runs] == [30, 30]
+    assert runs[0]["params"]["update"]["content"]["text"].startswith("0.0 0.1 0.2 ")
+
+
+# --- acp-devtools
+
+
+def test_the_devtools_export_has_every_key_that_its_parser_wants() -> None:
+    document = json.loads(export(SAMPLES / "accord.jsonl", "devtools"))
+    assert type(document["exportedAt"]) is int
+    session = document["session"]
+    assert set(session) == {"id", "name", "agentCommand", "clientName", "startedAt", "endedAt"}
+    assert type(session["id"]) is int
+    assert session["agentCommand"] == "my-agent"
+    kinds = [message["kind"] for message in document["messages"]]
+    assert set(kinds) == {"request", "response", "error", "notification"}
+    assert [message["seq"] for message in document["messages"]] == list(range(1, 14))
+
+
+def test_acp_devtools_imports_the_export(tmp_path: Path) -> None:
+    program = shutil.which("acp-devtools")
+    if program is None:
+        pytest.skip("acp-devtools is not installed: npm install -g acp-devtools")
+    path, database = tmp_path / "export.json", tmp_path / "captures.db"
+    path.write_text(export(SAMPLES / "accord.jsonl", "devtools"), encoding="utf-8")
+    done = subprocess.run(
+        [program, "import", str(path), "--db", str(database)], capture_output=True, timeout=limit(60), check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(database)) as opened:
+        assert opened.execute("select count(*) from messages").fetchone() == (13,)
+
+
+# --- spans
+
+
+def spans_of(path: Path, **wanted: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for line in export(path, "otlp", **wanted).splitlines():
+        for resource in json.loads(line)["resourceSpans"]:
+            for scope in resource["scopeSpans"]:
+                found += scope["spans"]
+    return found
+
+
+def attribute(span: dict[str, Any], key: str) -> Any:
+    return next((next(iter(each["value"].values())) for each in span["attributes"] if each["key"] == key), None)
+
+
+@pytest.fixture
+def span_named() -> Callable[[str], dict[str, Any]]:
+    spans = spans_of(SAMPLES / "accord.jsonl")
+    return lambda name: next(span for span in spans if span["name"] == name)
+
+
+def test_a_session_is_a_trace_and_its_requests_are_spans(span_named: Callable[[str], dict[str, Any]]) -> None:
+    root, prompt = span_named("session"), span_named("session/prompt")
+    assert prompt["traceId"] == root["traceId"] == span_named("session/new")["traceId"]
+    assert prompt["parentSpanId"] == root["spanId"]
+    assert (prompt["kind"], span_named("fs/read_text_file")["kind"]) == (3, 2)
+    assert int(prompt["endTimeUnixNano"]) - int(prompt["startTimeUnixNano"]) == 2_000_000_000
+    assert attribute(prompt, "acp.stop_reason") == "end_turn"
+    assert [event["name"] for event in prompt["events"]] == ["agent_message_chunk", "tool_call", "tool_call_update"]
+    assert span_named("initialize")["traceId"] != root["traceId"]
+
+
+def test_a_tool_call_and_the_wait_for_permission_are_children_of_the_turn(
+    span_named: Callable[[str], dict[str, Any]],
+) -> None:
+    tool, wait = span_named("execute_tool edit"), span_named("session/request_permission")
+    assert tool["parentSpanId"] == span_named("session/prompt")["spanId"]
+    assert wait["parentSpanId"] == tool["spanId"]
+    assert attribute(tool, "gen_ai.tool.call.id") == "call-1"
+    assert attribute(tool, "gen_ai.operation.name") == "execute_tool"
+
+
+def test_an_error_answer_is_a_failed_span_and_no_body_is_exported(
+    span_named: Callable[[str], dict[str, Any]],
+) -> None:
+    failed = span_named("fs/read_text_file")
+    assert failed["status"]["code"] == 2
+    assert attribute(failed, "error.type") == "-32002"
+    assert "hallo" not in export(SAMPLES / "accord.jsonl", "otlp")
+
+
+def test_the_parent_in_the_metadata_of_a_request_is_the_parent_of_its_span(tmp_path: Path) -> None:
+    trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    meta = {"traceparent": f"00-{trace}-{span}-01"}
+    path = write(
+        tmp_path / "t",
+        header(),
+        *handshake(),
+        text(CLIENT, request(2, "session/prompt", sessionId="s1", prompt=[], _meta=meta)),
+        text(CLIENT, request(3, "session/prompt", sessionId="s1", prompt=[], _meta={"traceparent": "00-0-0-00"})),
+    )
+    prompts = [each for each in spans_of(path) if each["name"] == "session/prompt"]
+    found = {(each["traceId"] == trace, each["parentSpanId"] == span) for each in prompts}
+    assert found == {(True, True), (False, False)}
+    assert all(attribute(each, "acp.unanswered") for each in prompts)
+
+
+def test_a_turn_of_v2_ends_when_the_session_is_idle(tmp_path: Path) -> None:
+    def state(name: str, t: float, **more: Any) -> bytes:
+        update = {"sessionUpdate": "state_update", "state": name, **more}
+        message = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": update}}
+        return text(AGENT, message, t=t)
+
+    prompt = request(2, "session/prompt", sessionId="s1", prompt=[{"type": "text", "text": "go"}])
+    path = write(
+        tmp_path / "t",
+        header(),
+        text(CLIENT, request(0, "initialize", protocolVersion=2, info={"name": "c", "version": "1"}, capabilities={})),
+        text(AGENT, result(0, protocolVersion=2, info={"name": "a", "version": "1"}, capabilities={"session": {}})),
+        text(CLIENT, request(1, "session/new", cwd="/p", mcpServers=[])),
+        text(AGENT, result(1, sessionId="s1")),
+        text(CLIENT, prompt, t=101.0),
+        text(AGENT, result(2, messageId="m1"), t=101.5),
+        state("running", 102.0),
+        state("idle", 105.0, stopReason="end_turn"),
+    )
+    turn = next(each for each in spans_of(path) if each["name"] == "session/prompt")
+    assert int(turn["endTimeUnixNano"]) == 105_000_000_000
+    assert attribute(turn, "acp.protocol.version") == "2"
+
+
+def test_many_spans_are_several_lines_and_many_updates_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", header(), *handshake(), *turns(1, 1500), *turns(600, 1, "s1"))
+    lines = export(path, "otlp").splitlines()
+    assert len(lines) == 2
+    longest = max(spans_of(path), key=lambda span: len(span.get("events", ())))
+    assert (len(longest["events"]), longest["droppedEventsCount"]) == (1000, 500)
+
+
+# --- people, models and tests
+
+
+def test_the_document_quotes_what_was_said_and_lists_what_went_wrong(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t",
+        header(),
+        *handshake(),
+        *turns(1, 2),
+        text(AGENT, chunk("s1", "# no heading\x1b[31m of ours")),
+        text(AGENT, "not JSON", fault="not-json"),
+        text(CLIENT, request(50, "session/close", sessionId="s1")),
+        text(CLIENT, request(51, "session/fork", sessionId="s1")),
+        text(AGENT, error(51, -32601)),
+    )
+    document = export(path, "md")
+    assert "> question 0" in document
+    assert "> # no heading of ours" in document
+    headings = [line for line in document.splitlines() if line.startswith("#")]
+    assert [line.rpartition(":")[0] or line for line in headings] == [
+        *("# t", "## Session `s1`", "## Error answers", "## Faulty texts", "## Requests without an answer"),
+    ]
+
+
+def test_a_recording_of_another_tool_is_no_test_yet() -> None:
+    with plain_trace(SAMPLES / "zed.json") as trace, pytest.raises(TraceFileError):
+        export(trace.path, "pytest")
+
+
+def test_the_test_has_an_answer_for_each_question() -> None:
+    source = export(SAMPLES / "accord.jsonl", "pytest")
+    compile(source, "test_accord.py", "exec")
+    assert "permission=[True] * 1" in source
+    assert "def test_the_conversation_of_accord(" in source

@@ -1,0 +1,151 @@
+"""Masking of secrets: by key and by shape, with everything else as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from accord.trace.redaction import Redactor
+
+LABEL = re.compile(r"<secret:[0-9a-f]{4}>")
+
+
+def masked(value: Any) -> Any:
+    return json.loads(Redactor().text(json.dumps(value).encode()))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"mcpServers": [{"env": [{"name": "PLAIN", "value": "hidden-1"}]}]},
+        {"mcpServers": [{"headers": [{"value": "hidden-1", "name": "X-Thing"}]}]},
+        {"env": {"ANY": "hidden-1"}},
+        {"headers": {"X-Custom": ["hidden-1"]}},
+        {"Authorization": "hidden-1"},
+        {"proxy-authorization": "hidden-1"},
+        {"x-api-key": "hidden-1"},
+        {"apiKey": "hidden-1"},
+        {"API_KEY": "hidden-1"},
+        {"X-Auth-Token": "hidden-1"},
+        {"set-cookie": ["a=hidden-1; b"]},
+        {"accessToken": "hidden-1"},
+        {"client_secret": "hidden-1"},
+        {"password": "hidden-1"},
+        {"_meta": {"proxyConfig": {"proxies": [{"proxy": {"headers": {"proxy_key": "hidden-1"}}}]}}},
+        {"variables": [{"name": "OPENAI_API_KEY", "value": "hidden-1"}]},
+        {"variables": [{"value": "hidden-1", "name": "MY_TOKEN"}]},
+        {"text": "say Bearer hidden-1hidden-1 to it"},
+        {"text": "sk-hidden-1"},
+        {"text": "ghp_hidden1hidden1hidden1hidden1"},
+        {"url": "https://user:hidden-1@example.com/path"},
+        {"text": "eyJhidden1hidden1.eyJhidden1hidden1.hidden1"},
+    ],
+)
+def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> None:
+    whole = {"before": 1, **value, "after": [True, None, "text"]}
+    result = masked(whole)
+
+    assert "hidden" not in json.dumps(result)
+    assert LABEL.search(json.dumps(result))
+    assert (result["before"], result["after"]) == (1, [True, None, "text"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"usage": {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17}},
+        {"text": "the task-list has a risk-free key: value, and a token = parser.next()"},
+        {"text": "https://example.com/@scope/package and mail me@example.com"},
+        {"text": "basic understanding of cookies and headers"},
+        {"name": "environment", "value": "plain"},
+        {"sessionId": "tok", "title": "a bearer of news"},
+    ],
+)
+def test_ordinary_texts_pass_as_the_same_object(value: dict[str, Any]) -> None:
+    text = json.dumps(value).encode()
+    assert Redactor().text(text) is text
+
+
+def test_the_json_type_of_a_secret_is_kept() -> None:
+    assert masked({"password": 1234, "token": None, "secret": True}) == {"password": 0, "token": None, "secret": True}
+    assert LABEL.fullmatch(masked({"password": "1234"})["password"])
+
+
+def test_equal_secrets_look_equal_in_one_file_and_not_in_another() -> None:
+    first, second = Redactor(), Redactor()
+    labels = [first.label(b"one"), first.label(b"one"), first.label(b"two"), *(second.label(b"one") for _ in range(1))]
+    assert labels[0] == labels[1] != labels[2]
+    assert len({Redactor().label(b"one") for _ in range(20)}) > 1
+
+
+def test_everything_but_the_secret_stays_byte_for_byte() -> None:
+    text = b'{ "a" : 1.00, "a":2,"apiKey" :"x\\"y",  "big": 12345678901234567890 , "u":"\\u00e4\\ud83d"}'
+    assert LABEL.sub("S", Redactor().text(text).decode()).encode() == text.replace(b'x\\"y', b"S")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"OPENAI_API_KEY=hidden-1 started",
+        b"authorization: Bearer hidden-1hidden",
+        b"Authorization: hidden-1",
+        b"password = 'hidden-1'",
+        b'{"apiKey": "hidden-1", broken',
+        b'{"env":[{"name":"A","value":"hidden-1"}',
+        b'{"token":"hidden-1',
+        b'panic: {"token":"hidden-1"}',
+        b"GET https://me:hidden-1@host/",
+        b'\xff\xfe {"token":"hidden-1"}',
+    ],
+)
+def test_lines_that_are_no_json_are_masked_too(line: bytes) -> None:
+    assert b"hidden" not in Redactor().line(line)
+    assert b"hidden" not in Redactor().text(line, is_json=False)
+
+
+def test_secrets_of_a_command_line_are_masked() -> None:
+    given_line = ["agent", "--api-key", "hidden", "--token=hidden", "--url", "http://a:hidden@b", "--acp", "-v"]
+    shown = Redactor().command(given_line)
+    assert "hidden" not in " ".join(shown)
+    assert (shown[0], shown[1], shown[4], shown[6:]) == ("agent", "--api-key", "--url", ("--acp", "-v"))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "env", "token", "name", "value"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_a_masked_text_is_json_of_the_same_shape(value: Any) -> None:
+    assert shape(masked(value)) == shape(value)
+
+
+def shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [shape(each) for each in value]
+    return type(value) if isinstance(value, str | bool | None) else "number"
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_make_it_fail(data: bytes) -> None:
+    redactor = Redactor()
+    for prefix in (b"", b'{"token":', b'{"env":[{"', b"bearer "):
+        redactor.text(prefix + data)
+        redactor.line(prefix + data)
+
+
+def test_a_large_text_with_every_marker_takes_linear_time() -> None:
+    part = b'sk- bearer :// eyj key= token: \\" { [ '
+    text = b'{"t":"' + part * 60_000 + b'"}'
+    assert len(Redactor().text(text)) == len(text)
+    Redactor().line(part * 60_000)

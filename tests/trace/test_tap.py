@@ -1,0 +1,276 @@
+"""The tap between a client and an agent: bytes first, then records; signals, ends, and what it costs nobody."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from accord.trace.tap import Journal, Stream
+from tests.limits import limit
+from tests.trace import noise
+from tests.trace.programs import NOISE, SECONDS, Tapped, records_of, texts_of, wait_until_gone
+
+STUBBORN = "trap '' TERM HUP INT; echo $$; while :; do sleep 0.2; done"
+
+
+class WaitingSink:
+    """A recorder that takes its time."""
+
+    def __init__(self) -> None:
+        self.may_go_on = Event()
+        self.data: list[bytes] = []
+
+    def feed(self, data: bytes, moment: float | None = None) -> None:
+        assert moment is not None
+        assert self.may_go_on.wait(SECONDS)
+        self.data.append(data)
+
+    def finish(self) -> None:
+        self.data.append(b"")
+
+
+def test_bytes_are_forwarded_before_they_are_recorded() -> None:
+    source, client = os.pipe()
+    agent, target = os.pipe()
+    journal, sink = Journal(), WaitingSink()
+    stream = Stream(source, target, journal)
+    journal.record_with({stream: sink})
+    stream.thread.start()
+
+    os.write(client, b"half a li")
+    ready, _, _ = select.select([agent], [], [], SECONDS)
+    arrived = os.read(agent, 100) if ready else b"nothing"
+    recorded = list(sink.data)
+    sink.may_go_on.set()
+    os.close(client)
+    stream.thread.join(SECONDS)
+
+    assert arrived == b"half a li"
+    assert recorded == []
+    assert sink.data == [b"half a li", b""]
+    assert os.read(agent, 100) == b"", "the end passes on as an end"
+    os.close(agent)
+
+
+def test_an_answer_is_never_recorded_before_its_request(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["cat"], "-w", str(file)) as tap:
+        for number in range(300):
+            tap.send(b'{"id":%d}' % number)
+            assert tap.line() == b'{"id":%d}' % number
+        assert tap.end() == 0
+
+    texts = [(record.source, record.raw) for record in records_of(file) if record.type == "text"]
+    assert texts == [(side, b'{"id":%d}' % number) for number in range(300) for side in ("client", "agent")]
+    times = [record.t for record in records_of(file)]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_any_bytes_in_any_cuts_pass_unchanged_both_ways(tmp_path: Path, seed: int) -> None:
+    file, heard = tmp_path / "trace.jsonl", tmp_path / "heard"
+    with Tapped([*NOISE, str(seed), str(heard)], "-w", str(file)) as tap:
+        sent: list[str] = []
+
+        def send() -> None:
+            sent.append(noise.send(tap.stdin.fileno(), seed + 100))
+            tap.stdin.close()
+
+        sender = Thread(target=send)
+        sender.start()
+        received = noise.receive(tap.stdout.fileno())
+        sender.join(SECONDS)
+        assert tap.process.wait(SECONDS) == 0
+
+    assert heard.read_text().split() == [sent[0], received]
+    assert {record.type for record in records_of(file)} == {"header", "start", "text", "end"}
+
+
+def test_the_trace_has_what_crossed_and_how_it_ended(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    agent = (
+        "import sys; sys.stderr.write('warming up\\n'); print(sys.stdin.readline(), end=''); "
+        "print('stray'); sys.exit(3)"
+    )
+    with Tapped([sys.executable, "-c", agent], "-w", str(file)) as tap:
+        tap.send(b'{"jsonrpc":"2.0"}')
+        assert tap.line() == b'{"jsonrpc":"2.0"}'
+        assert tap.end() == 3
+        assert tap.stderr.read() == b"warming up\n"
+
+    header, start, *crossed, end = records_of(file)
+    assert (header.format, header.version, header.redacted) == ("accord-trace", 1, True)
+    assert start.command == header.command == [sys.executable, "-c", agent]
+    assert sorted((each.type, each.source, each.raw, each.fault) for each in crossed) == [
+        ("stderr", "agent", b"warming up", ""),
+        ("text", "agent", b"stray", "not-json"),
+        ("text", "agent", b'{"jsonrpc":"2.0"}', ""),
+        ("text", "client", b'{"jsonrpc":"2.0"}', ""),
+    ]
+    assert (end.type, end.exit, end.texts, end.lost) == ("end", 3, 3, 0)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_content_length_frames_are_recognised(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["cat"], "-w", str(file)) as tap:
+        tap.stdin.write(b'Content-Length: 8\r\n\r\n{"id":1}Content-Length: 2\r\n\r\n{}')
+        assert tap.end() == 0
+
+    texts = [record for record in records_of(file) if record.type == "text"]
+    assert {(record.raw, record.framing) for record in texts} == {(b'{"id":1}', "headers"), (b"{}", "headers")}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_go_on_to_the_agent_and_its_status_comes_back(tmp_path: Path, number: int) -> None:
+    agent = (
+        "import signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit(40))\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)"
+    )
+    with Tapped([sys.executable, "-c", agent], "-w", str(tmp_path / "trace.jsonl")) as tap:
+        assert tap.line() == b"ready"
+        tap.process.send_signal(number)
+        assert tap.process.wait(SECONDS) == 40
+
+
+def test_an_agent_that_a_signal_ended_is_128_and_its_number(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["sh", "-c", "kill -9 $$"], "-w", str(file)) as tap:
+        assert tap.end() == 137
+
+    assert records_of(file)[-1].signal == 9
+
+
+def test_a_killed_tap_leaves_no_agent_behind(tmp_path: Path) -> None:
+    with Tapped(["sh", "-c", STUBBORN], "-w", str(tmp_path / "trace.jsonl")) as tap:
+        pid = int(tap.line())
+        tap.kill()
+        wait_until_gone(pid)
+
+
+def test_an_agent_that_does_not_read_stops_its_client_and_not_the_memory(tmp_path: Path) -> None:
+    agent = "import sys, time; print('ready', flush=True); time.sleep(3600)"
+    with Tapped([sys.executable, "-c", agent], "-w", str(tmp_path / "trace.jsonl")) as tap:
+        assert tap.line() == b"ready"
+        os.set_blocking(tap.stdin.fileno(), False)
+        accepted, quiet_since = 0, time.monotonic()
+        while time.monotonic() - quiet_since < limit(1.0):
+            try:
+                accepted += os.write(tap.stdin.fileno(), b"x" * 65536)
+                quiet_since = time.monotonic()
+            except BlockingIOError:
+                select.select([], [tap.stdin], [], 0.1)
+            assert accepted < 4 * 1024 * 1024
+
+    # Two pipes, and one read between them.
+    assert accepted <= 1024 * 1024
+
+
+def test_a_client_that_reads_late_gets_everything_of_an_agent_that_has_ended(tmp_path: Path) -> None:
+    agent = "import sys; sys.stdout.write('x' * 3_000_000)"
+    with Tapped([sys.executable, "-c", agent], "-w", str(tmp_path / "trace.jsonl")) as tap:
+        select.select([], [], [], limit(0.6))
+        assert len(tap.stdout.read()) == 3_000_000
+        assert tap.process.wait(SECONDS) == 0
+
+
+def test_a_full_disk_costs_records_and_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["cat"], "-w", str(file), limits="ulimit -f 16") as tap:
+        for number in range(200):
+            line = b'{"n":%d,"text":"%s"}' % (number, b"y" * 500)
+            tap.send(line)
+            assert tap.line() == line
+        assert tap.end() == 0
+        complaints = tap.stderr.read().splitlines()
+
+    assert len(complaints) == 1
+    assert b"the conversation goes on" in complaints[0]
+    assert file.read_bytes().endswith(b"\n")
+    *_, end = records = records_of(file)
+    texts = sum(record.type == "text" for record in records)
+    assert 0 < texts < 400
+    assert (end.type, end.texts, end.lost) == ("end", 400, 400 - texts)
+
+
+def test_a_file_that_cannot_be_made_costs_one_line(tmp_path: Path) -> None:
+    with Tapped(["cat"], "-w", str(tmp_path / "missing" / "trace.jsonl")) as tap:
+        tap.send(b"{}")
+        assert tap.line() == b"{}"
+        assert tap.end() == 0
+        assert tap.stderr.read().count(b"nothing is recorded") == 1
+
+
+def test_an_existing_file_or_link_is_never_written_to(tmp_path: Path) -> None:
+    file, target, link = tmp_path / "trace.jsonl", tmp_path / "target", tmp_path / "link.jsonl"
+    file.write_text("mine")
+    link.symlink_to(target)
+    for name, other in ((file, "trace-2.jsonl"), (link, "link-2.jsonl")):
+        with Tapped(["cat"], "-w", str(name)) as tap:
+            tap.send(b"{}")
+            assert tap.end() == 0
+        assert texts_of(tmp_path / other, "client") == [b"{}"]
+    assert file.read_text() == "mine"
+    assert not target.exists()
+
+
+def test_secrets_are_in_no_file_unless_raw(tmp_path: Path) -> None:
+    secrets = [b"hunter2hunter2", b"sk-live-abcdef0123456789", b"tok-header-value", b"c00kie-value"]
+    said = (
+        b'{"method":"session/new","params":{"mcpServers":[{"name":"a","env":[{"name":"PASS","value":"hunter2hunter2"}],'
+        b'"headers":[{"name":"X-Any","value":"tok-header-value"}]}],"note":"use sk-live-abcdef0123456789",'
+        b'"Cookie":"c00kie-value"}}'
+    )
+    agent = [sys.executable, "-c", "import sys; sys.stderr.write(sys.stdin.readline())", "--api-key", "hunter2hunter2"]
+    for options in ([], ["--raw"]):
+        file = tmp_path / f"trace{len(options)}.jsonl"
+        with Tapped(agent, "-w", str(file), *options) as tap:
+            tap.send(said)
+            assert tap.end() == 0
+        found = [secret for secret in secrets if secret in file.read_bytes()]
+        assert found == (secrets if options else [])
+    redacted = [
+        record.redacted for record in records_of(tmp_path / "trace0.jsonl") if record.type in {"text", "stderr"}
+    ]
+    assert redacted == [True, True]
+
+
+def test_the_default_file_is_in_the_state_folder_and_old_ones_go(tmp_path: Path) -> None:
+    env = {"XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    folder = tmp_path / "accord" / "traces"
+    folder.mkdir(parents=True)
+    for year in (2001, 2002, 2003):
+        (folder / f"{year}0101T000000-old-999999999.jsonl").write_text("")
+        (folder / f"{year}0101T000000-old-999999999.part2.jsonl").write_text("")
+    with Tapped(["cat"], "--keep", "2", "-v", env=env) as tap:
+        tap.send(b"{}")
+        assert tap.end() == 0
+        told = tap.stderr.read().decode()
+
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[:2] == ["20030101T000000-old-999999999.jsonl", "20030101T000000-old-999999999.part2.jsonl"]
+    assert len(names) == 3
+    assert names[2].endswith(f"-cat-{tap.process.pid}.jsonl")
+    assert names[2] in told
+
+
+def test_a_large_talk_goes_on_in_parts_and_compressed(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl.gz"
+    lines = [b'{"n":%d,"text":"%s"}' % (number, os.urandom(300).hex().encode()) for number in range(100)]
+    with Tapped(["cat"], "-w", str(file), "--gzip", "--max-bytes", "10000") as tap:
+        for line in lines:
+            tap.send(line)
+            assert tap.line() == line
+        assert tap.end() == 0
+
+    assert (tmp_path / "trace.part2.jsonl.gz").exists()
+    assert texts_of(file, "client") == texts_of(file, "agent") == lines
