@@ -1338,6 +1338,7 @@ MUTANTS = (
         "            finally:\n                await copies.remove(folder)\n",
         "            finally:\n                pass\n",
         "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+    ),
     # --- telemetry
     Mutant(
         "telemetry",
