@@ -1545,6 +1545,47 @@ MUTANTS = (
         "                pass\n",
         "tests/serve/test_socket_protocol.py::test_messages_arrive_however_their_frames_are_cut",
     ),
+    # --- the built-in agent: undo, output, pages
+    Mutant(
+        "coder",
+        "an undo that is killed forgets which files it has put back",
+        "coder/undo.py",
+        "            await on_put_back(done)\n",
+        "            pass\n",
+        "tests/coder/test_whole_sessions.py::test_a_session_with_a_turn_of_every_kind",
+    ),
+    Mutant(
+        "coder",
+        "the output of a command is sent again with every KiB",
+        "session/tool_state.py",
+        "PRINTED = 16 * 1024\n",
+        "PRINTED = 1024\n",
+        "tests/session/test_tool_state.py::test_all_output_of_a_command_is_shown_at_its_end_and_before_that_a_tenth_of_it",
+    ),
+    Mutant(
+        "coder",
+        "a line that a server printed is held back for ever",
+        "agent/publisher.py",
+        "        self._held_is_due = True\n",
+        "        self._held_is_due = False\n",
+        "tests/coder/test_cost.py::test_a_line_that_a_running_command_printed_is_shown_while_it_runs[v1]",
+    ),
+    Mutant(
+        "coder",
+        "a page leads from https to http",
+        "coder/tools/fetch.py",
+        '            if address.scheme == "https" and following.scheme == "http":\n',
+        '            if address.scheme == "http" and following.scheme == "https":\n',
+        "tests/coder/tools/test_fetch_tls.py::test_a_page_does_not_lead_from_https_to_http",
+    ),
+    Mutant(
+        "evaluations",
+        "the copy of a run that failed stays",
+        "evaluation/engine.py",
+        "            finally:\n                await copies.remove(folder)\n",
+        "            finally:\n                pass\n",
+        "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+    ),
     # --- telemetry
     Mutant(
         "telemetry",
