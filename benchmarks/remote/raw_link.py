@@ -39,9 +39,7 @@ def request(number: int, method: str, params: dict[str, Any]) -> bytes:
 
 def prompt(number: int, session_id: str, updates: int, size: int) -> bytes:
     command = json.dumps({"op": "stream", "n": updates, "size": size})
-    return request(
-        number, "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": command}]}
-    )
+    return request(number, "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": command}]})
 
 
 def numbers_in(data: bytes) -> list[int]:
