@@ -23,8 +23,8 @@ def record(writer: TraceWriter, count: int) -> None:
 @pytest.mark.parametrize("max_bytes", [None, 500])
 def test_a_trace_in_parts_or_compressed_is_indexed_as_one(
     tmp_path: Path,
-    compress: bool,
-    max_bytes: int | None,  # noqa: FBT001 - a parameter of the test
+    compress: bool,  # noqa: FBT001 - a parameter of the test
+    max_bytes: int | None,
 ) -> None:
     path = tmp_path / "talk.jsonl"
     writer = TraceWriter(path, compress=compress, max_bytes=max_bytes)
@@ -56,9 +56,9 @@ def test_a_trace_whose_end_is_missing_is_read_to_its_last_whole_line(tmp_path: P
     path = tmp_path / "talk.jsonl"
     writer = TraceWriter(path, compress=compress)
     record(writer, 10)
-    os.truncate(path, path.stat().st_size - 5)
+    os.truncate(path, path.stat().st_size - 30)
     with plain_trace(path) as trace, TraceIndex.open(trace.path, keep=False) as index:
-        assert 1 <= len(index) <= 30
+        assert 20 <= len(index) < 31
         assert all(json.loads(index.line(row)) for row in range(len(index)))
     writer.close()
 
