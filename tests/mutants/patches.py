@@ -1396,4 +1396,61 @@ MUTANTS = (
         "    if not modules:\n",
         "tests/telemetry/test_processes.py::test_without_a_provider_nothing_is_imported_and_nothing_is_sent",
     ),
+    # --- traces
+    Mutant(
+        "traces",
+        "a tap hands bytes to its recorder before it forwards them",
+        "trace/tap.py",
+        """            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            journal.hand_over()
+""",
+        """            self.bytes += len(data)
+            journal.hand_over()
+            is_open = _write(self._target, data) or self._keeps_target
+""",
+        "tests/trace/test_tap.py::test_bytes_are_forwarded_before_they_are_handed_to_the_recorder",
+    ),
+    Mutant(
+        "traces",
+        "an answer may be recorded before its request",
+        "trace/tap.py",
+        """            journal.note(self._number, data)
+            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            journal.hand_over()
+""",
+        """            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            time.sleep(0.001 if self._number == 0 else 0)
+            journal.note(self._number, data)
+            journal.hand_over()
+""",
+        "tests/trace/test_tap.py::test_an_answer_is_never_recorded_before_its_request",
+    ),
+    Mutant(
+        "traces",
+        "the value of a header is recorded",
+        "trace/redaction.py",
+        '_HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"httpheaders"})\n',
+        '_HOLDERS = frozenset({b"env", b"environment"})\n',
+        "tests/trace/test_redaction.py::test_a_secret_is_masked_and_its_neighbours_stay",
+    ),
+    Mutant(
+        "traces",
+        "a kill loses earlier reads",
+        "trace/recording.py",
+        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n"
+        "        self._writer.flush()\n",
+        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n",
+        "tests/trace/test_tap.py::test_every_read_is_in_the_file_while_the_talk_goes_on",
+    ),
+    Mutant(
+        "traces",
+        "a changed value is not found in a replay",
+        "trace/replay/differences.py",
+        "    elif not _are_equal(recorded, live):\n",
+        "    elif type(recorded) is not type(live):\n",
+        "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",
+    ),
 )

@@ -72,6 +72,21 @@ def test_an_answer_is_never_recorded_before_its_request(tmp_path: Path) -> None:
     assert times == sorted(times)
 
 
+def test_every_read_is_in_the_file_while_the_talk_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["cat"], "-w", str(file)) as tap:
+        for number in range(3):
+            line = b'{"id":%d}' % number
+            tap.send(line)
+            assert tap.line() == line
+            deadline = time.monotonic() + SECONDS
+            while not (file.exists() and file.stat().st_size and line in texts_of(file, "agent")):
+                assert time.monotonic() < deadline, "it is not recorded"
+                select.select([], [], [], 0.01)
+            assert line in texts_of(file, "client")
+        assert tap.end() == 0
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_any_bytes_in_any_cuts_pass_unchanged_both_ways(tmp_path: Path, seed: int) -> None:
     file, heard = tmp_path / "trace.jsonl", tmp_path / "heard"
