@@ -147,7 +147,6 @@ class TurnRunner:
         self._grace_seconds = grace_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turn: Turn | None = None
-        self._prompt: OpenPrompt | None = None
         self._handler: asyncio.Task[None] | None = None
         self._foreign_threads: HandlerScope | None = None
         """Binds the threads of a framework, which find the turn by `running_turn`."""
@@ -266,9 +265,9 @@ class TurnRunner:
     def _start(self, output: Start) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         name, argument = self._command(prompt.request)
-        self._failure, self._prompt = None, prompt
+        self._failure = None
         turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
-        turn._span = turn_span(self._method, prompt.request, self._session.client._facts, name)
+        turn._span = turn_span(self._method, prompt, self._session.client._facts, name)
         self._foreign_threads = HandlerScope(self._registrations.threads, asyncio.get_running_loop())
         self._handler = self._start_task(self._run(turn, self._foreign_threads))
         self._handler.add_done_callback(lambda _: self._gone(turn))
@@ -349,9 +348,7 @@ class TurnRunner:
         turn, self._turn, self._handler = self._turn, None, None
         if turn is not None:
             turn._end()
-            for tool in turn._tools:
-                tool._span.end()  # where the client was gone before it could be ended
-            end_turn(turn._span, end, None if self._prompt is None else self._prompt.request_id)
+            end_turn(turn._span, end, [tool._span for tool in turn._tools])
             self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
         self._release_threads()
         if self._timer is not None:

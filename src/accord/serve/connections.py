@@ -178,7 +178,10 @@ class Connections:
         candidates = [
             each
             for each in self._all.values()
-            if each.principal.name == principal.name and each.was_linked and not each.links and each.is_initialized
+            if each.principal.name == principal.name
+            and each.was_linked
+            and (each.is_left or not each.links)
+            and each.is_initialized
         ]
         return max(candidates, key=lambda each: each.detached_at, default=None)
 

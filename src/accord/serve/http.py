@@ -95,7 +95,7 @@ class HttpExchange:
         fault = malformed(text)
         if fault is not None:
             self._connections.metrics.refusals["message"] += 1
-            log.info("400 to %s: no JSON-RPC message", self._principal.name)
+            log.info("refused with 400 a body of %s: no JSON-RPC message", self._principal.name)
             return await respond(self._send, 400, fault, {"Content-Type": "application/json"})
         if "acp-connection-id" in self._headers:
             return await self._post_message(self._connection(), text)
@@ -191,6 +191,10 @@ class HttpExchange:
         return 200
 
     async def _stream(self, connection: RemoteConnection, name: Stream) -> None:
+        if connection.streams.is_read(name):
+            log.info(
+                "connection %s of %s: a newer reader replaces the older one", connection.id[:8], self._principal.name
+            )
         link = StreamLink(connection.streams.get(name))
         connection.attach()
         headers = {**_STREAM_HEADERS, "Acp-Connection-Id": connection.id}
