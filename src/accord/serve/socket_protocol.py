@@ -14,14 +14,10 @@ from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import apply_mask  # type: ignore[attr-defined] # the fast one where it was compiled
 from websockets.protocol import Protocol, Side
 
 from accord.serve.websocket import TEXTS
-
-try:
-    from websockets.speedups import apply_mask
-except ImportError:  # a platform without a wheel
-    from websockets.utils import apply_mask
 
 __all__ = ["SocketProtocol"]
 

@@ -13,11 +13,12 @@ from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
 from accord.serve.access import HttpRefusal
 from accord.serve.connections import Connections
-from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.introduction import Introduction, answered, error_answer, malformed, read_introduction, with_id
 from accord.serve.message_text import params_of
+from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.principal import Credentials, Principal
-from accord.serve.remote_connection import RemoteConnection, new_connection_id
+from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
 from accord.serve.takeover import take_over
 from accord.transport.routing import Envelope, read_envelope
@@ -77,7 +78,7 @@ class ServedSocket:
         self._receive = receive
         self._send = send
         self._takes_texts = takes_texts
-        self._connection_id = new_connection_id()
+        self._connection_id = connections.new_id()
         self._unacknowledged = 0
         self._is_reading = False
 
@@ -111,6 +112,9 @@ class ServedSocket:
             await self._say(malformed(text) or error_answer(read_envelope(text), error))
             await self._close(1002, "the first message must be initialize")
             return None
+        return None if await self._is_forwarded(introduction, text) else await self._begin(introduction, text)
+
+    async def _begin(self, introduction: Introduction, text: bytes) -> RemoteConnection | None:
         kept = self._connections.find(introduction.resumes, self._principal) if introduction.resumes else None
         if kept is not None and not kept.has_session_streams and kept.is_initialized:
             await self._say(with_id(kept.initialize_answer.result(), introduction.message))
@@ -142,6 +146,36 @@ class ServedSocket:
             return None
         return await self._await_agent(connection, introduction.message)
 
+    async def _is_forwarded(self, introduction: Introduction, text: bytes) -> bool:
+        """Whether the socket belonged to a connection of another node: then it is over now."""
+        fleet = self._connections.fleet
+        try:
+            name = self._connections.elsewhere(introduction.resumes, self._credentials)
+        except HttpRefusal:
+            return False  # forwarded already: it is not here, which the client learns from the answer
+        node = None if fleet is None or name is None else await fleet.node(name)
+        if fleet is None or node is None:
+            return False
+        try:
+            link = await open_socket(fleet, node, self._principal, self._connections.limits.body_bytes)
+        except ConnectionRefusedError:
+            return False  # nothing listens there: the process that had the connection is gone
+        closed: SocketClosed | None = SocketClosed(RESTART, "the node of this connection cannot be reached")
+        if link is not None:
+            closed = await link.run(text, self._next_or_closed, self._say_either)
+        if closed is not None:
+            await self._close(closed.code, closed.reason)
+        return True
+
+    async def _next_or_closed(self) -> bytes | SocketClosed:
+        try:
+            return await self._next_text()
+        except _Closed as closed:
+            return SocketClosed(closed.code, "")
+
+    async def _say_either(self, text: str | bytes) -> None:
+        await self._send({"type": "websocket.send", "text": text if isinstance(text, str) else text.decode()})
+
     def _log_refusal(self, reason: str) -> None:
         log.info("refused a socket of %s: %s", self._principal.name, reason)
 
@@ -170,6 +204,8 @@ class ServedSocket:
         if kept.has_ended or cursor is None or not kept.rewind(None, cursor):
             reason = "unknown" if kept.has_ended else "gap"
             self._log_refusal(f"connection {kept.id[:8]} cannot be resumed: {reason}")
+            if reason == "gap":
+                kept.leave()  # the next connection of this client takes its agent over
             await self._say(_not_resumed(message, reason))
             await self._close(1000, "not resumed")
             return None
