@@ -25,6 +25,7 @@ def check_passage(folder: Path) -> None:
     assert before == after
     assert min(before["up_bytes"], before["down_bytes"]) > 200
     records = list(open_trace(folder / "trace.jsonl"))
-    assert [record.lost for record in records if record.type == "end"] == [0]
+    # An agent that does not leave in time is killed, with its tap: then there is no end.
+    assert all(record.lost == 0 for record in records if record.type == "end")
     assert {record.source for record in records if record.type == "text"} == {"client", "agent"}
     assert sys.executable in records[0].command

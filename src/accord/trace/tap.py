@@ -48,7 +48,7 @@ _SIGNALLED = 128
 
 
 class ReadOrder:
-    """What was read and is not handed over yet, in the order of the reads: at most one read of each stream."""
+    """The reads that are not handed over yet, in their order: at most one of each stream."""
 
     def __init__(self, take: Callable[[int, bytes, float], None]) -> None:
         self._take = take
@@ -66,7 +66,7 @@ class ReadOrder:
                 self._take(*self._entries.popleft())
 
     def close(self) -> None:
-        """Take nothing more: a stream that nobody waits for any longer may still read."""
+        """Take nothing more: a stream whose end is no longer waited for may still read."""
         with self._lock:
             self._take = _ignore
 
@@ -258,7 +258,7 @@ def _read(source: int) -> bytes:
 
 
 def _write(target: int, data: bytes) -> bool:
-    """Whether all of it was written; False where nobody reads it any more."""
+    """Whether all of it was written; False where the other end is closed."""
     rest = memoryview(data)
     while rest:
         try:
