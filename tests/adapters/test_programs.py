@@ -115,8 +115,8 @@ def _param(name: str) -> Any:
     return pytest.param(name, marks=missing)
 
 
-IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", map(_param, AGENTS))
-IN_EVERY_FRAMEWORK_AND_BRIDGE = pytest.mark.parametrize("framework", map(_param, {**AGENTS, **BRIDGED}))
+IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", [_param(name) for name in AGENTS])
+IN_EVERY_FRAMEWORK_AND_BRIDGE = pytest.mark.parametrize("framework", [_param(name) for name in (*AGENTS, *BRIDGED)])
 
 
 def command(text: str) -> list[str]:

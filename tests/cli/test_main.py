@@ -98,7 +98,7 @@ def test_a_verb_that_does_not_exist_is_usage(accord: Accord) -> None:
     result = accord("demo", "hello")
     assert result.status == 2
     assert "there is no verb 'demo'" in result.stderr
-    assert "run, chat, agents, sessions, cancel, new, agent, serve, check" in result.stderr
+    assert "run, chat, agents, sessions, cancel, new, agent, serve" in result.stderr
 
 
 def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:

@@ -88,10 +88,11 @@ class TestFleet:
 
     async def spawn(self, name: str, *arguments: str, port: int = 0, env: dict[str, str] | None = None) -> NodeProcess:
         Path(self.root).mkdir(exist_ok=True)
+        inherited = os.environ.get("PYTHONPATH")
         environment = {
             **os.environ,
             "XDG_STATE_HOME": str(self.folder / "state"),
-            "PYTHONPATH": os.pathsep.join([*([self.python[name]] if name in self.python else []), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join(path for path in (self.python.get(name), str(HERE), inherited) if path),
             "ACCORD_STORE": self.conninfo,
             "ACCORD_FLEET_SECRET": FLEET_SECRET,
             "ACCORD_SERVE_TOKEN": TOKEN,

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from accord.errors import StoreError
 from accord.stores.postgres.failures import StatementFailure, failure_of, store_error, wrong_conninfo
 
-__all__ = ["Address", "PersistentConnection", "PostgresConnection"]
+__all__ = ["DatabaseAddress", "PersistentConnection", "PostgresConnection"]
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -31,7 +31,7 @@ MAX_PAUSE_SECONDS = 1.0
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 
 
-class Address:
+class DatabaseAddress:
     """A connection string, and how to speak of it without its password.
 
     Raises:
@@ -168,7 +168,7 @@ class PersistentConnection:
 
     def __init__(
         self,
-        address: Address,
+        address: DatabaseAddress,
         patience_seconds: float,
         prepare: Callable[[PostgresConnection], None] | None = None,
     ) -> None:

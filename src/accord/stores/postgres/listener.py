@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from accord.errors import StoreError
 from accord.stores.errors import closed, unknown_session
-from accord.stores.postgres.connection import Address, PersistentConnection
+from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection
 from accord.stores.postgres.escapes import escaped
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CommitListener:
 
     def __init__(
         self,
-        address: Address,
+        address: DatabaseAddress,
         schema: str,
         patience_seconds: float,
         prepare: Callable[[PostgresConnection], None],

@@ -28,7 +28,7 @@ from accord.stores.rounds import QueuedEvents, RoundWriter
 from accord.version import VERSION
 
 if TYPE_CHECKING:
-    from accord.stores.postgres.connection import Address, PersistentConnection, PostgresConnection
+    from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection, PostgresConnection
 
 __all__ = ["PostgresWriter"]
 
@@ -76,12 +76,12 @@ class PostgresWriter(RoundWriter):
 
     # --- on any thread
 
-    def _address(self, conninfo: str | None = None) -> Address:
+    def _address(self, conninfo: str | None = None) -> DatabaseAddress:
         try:
-            from accord.stores.postgres.connection import Address  # noqa: PLC0415 - the extra `postgres`
+            from accord.stores.postgres.connection import DatabaseAddress  # noqa: PLC0415 - the extra `postgres`
         except ImportError:
             raise missing_extra() from None
-        return Address(self._conninfo if conninfo is None else conninfo, self._patience_seconds)
+        return DatabaseAddress(self._conninfo if conninfo is None else conninfo, self._patience_seconds)
 
     def _connect(self) -> PersistentConnection:
         """The connection of this thread."""
