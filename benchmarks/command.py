@@ -12,7 +12,7 @@ import time
 
 from benchmarks.harness import ROOT, Results, environment, find_pairs, table
 
-__all__ = ["measure_agent", "measure_version"]
+__all__ = ["measure_agent", "measure_version", "seconds_to_answer"]
 
 _PYTHON = ".venv/bin/python"
 _INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}}}
@@ -30,11 +30,11 @@ def measure_agent(rounds: int) -> Results:
         for number in range(rounds):
             names = list(cases)
             for name in names if number % 2 else reversed(names):
-                results.rounds[name].append({"init_ms": _seconds_to_answer(cases[name], env) * 1e3})
+                results.rounds[name].append({"init_ms": seconds_to_answer(cases[name], env) * 1e3})
     return results
 
 
-def _seconds_to_answer(argv: list[str], env: dict[str, str]) -> float:
+def seconds_to_answer(argv: list[str], env: dict[str, str]) -> float:
     request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _INITIALIZE}).encode() + b"\n"
     began = time.perf_counter()
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=env) as agent:

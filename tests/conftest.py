@@ -9,12 +9,16 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.limits import limit
-from tests.postgres import Database, PostgresServer, started
+
+if TYPE_CHECKING:
+    # The environments of scripts/adapters have no PostgreSQL.
+    from tests.postgres import Database, PostgresServer
 
 # Whoever starts the tests in the background may ignore these, and everything that is started here would inherit that.
 for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
@@ -101,6 +105,8 @@ def _present(path: Path, what: str) -> Path:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A real PostgreSQL, one for all workers of a run."""
+    from tests.postgres import started  # noqa: PLC0415
+
     with started(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))) as server:
         yield server
 

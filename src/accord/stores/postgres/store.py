@@ -11,6 +11,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
@@ -60,11 +62,18 @@ class PostgresStore(PostgresWriter):
         )
         self.node: str = node
         """The name of this process in a fleet; "" where it has none."""
-        self.address: str = address
-        """Where other nodes reach this process."""
         self.lease_seconds: float = lease_seconds
         """How long the sessions of this process stay its own when it can reach the database no more."""
         self._listener: CommitListener | None = None
+
+    @property
+    def address(self) -> str:
+        """Where other nodes reach this process; it may be set until the store is opened."""
+        return self._node.address
+
+    @address.setter
+    def address(self, address: str) -> None:
+        self._node = msgspec.structs.replace(self._node, address=address)
 
     def __repr__(self) -> str:
         return f"PostgresStore(node={self.node!r})"
@@ -253,6 +262,10 @@ class PostgresStore(PostgresWriter):
     async def set_draining(self) -> None:
         """Let every node know that this one takes no more sessions; it keeps those that it has."""
         await self._write(lambda: self._leased().set_draining())
+
+    async def ask_to_drain(self, name: str) -> bool:
+        """Ask another node to drain, by its row, which it reads; whether there is a live node of this name."""
+        return await self._write(lambda: self._writing().run(lambda connection, _: self._nodes.ask(connection, name)))
 
     async def release_all(self) -> list[str]:
         """Release every session of this process, after the queued events are committed; returns their ids.
