@@ -75,7 +75,7 @@ async def waits(store: PostgresStore) -> None:
         while True:
             assert store._listener is not None
             found = [each for group in store._listener._subscriptions.values() for each in group]
-            if any(each._woken._waiters for each in found):  # type: ignore[attr-defined]
+            if any(each._woken._waiters for each in found):
                 return
             await asyncio.sleep(0.01)
 
