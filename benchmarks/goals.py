@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from benchmarks.harness import Results
@@ -111,6 +111,10 @@ GOALS = [
     Goal("load of 200,000 messages: seconds", LOAD, "load_s", OURS, None, "≤", 2),
     Goal("load of 200,000 messages: memory of the agent in MB", LOAD, "agent_peak_rss_mb", OURS, None, "≤", 120),
     Goal("load of 200,000 messages: a new session beside it, ms", LOAD, "new_session_ms", OURS, None, "≤", 50),
+    Goal("a stream of ours through tap", "tap", "msgs_per_s", "accord, tapped", OURS, "≥", 0.5),
+    Goal("a stream of ours through tap", "tap", "msgs_per_s", "accord, tapped", PYTHON, "≥", 0.9),
+    Goal("a stream of the official SDK through tap", "tap", "msgs_per_s", "py-official, tapped", PYTHON, "≥", 0.9),
+    Goal("what tap adds to a round trip", "tap round trip", "added_us", "accord tap", "bare relay", "≤", 1.3),
     *_editions(),
     *_remote(),
 ]
@@ -131,10 +135,10 @@ class Verdict(NamedTuple):
         return self.measured < goal.limit if goal.bound == "≥" else self.measured > goal.limit
 
 
-def judge(results: Mapping[str, Results]) -> list[Verdict]:
+def judge(results: Mapping[str, Results], goals: Sequence[Goal] = GOALS) -> list[Verdict]:
     """Every goal against the results, which are found by the names of their scenarios."""
     nothing = Results("nothing")
-    return [_judge(goal, results.get(goal.scenario, nothing)) for goal in GOALS]
+    return [_judge(goal, results.get(goal.scenario, nothing)) for goal in goals]
 
 
 def _judge(goal: Goal, results: Results) -> Verdict:

@@ -23,6 +23,7 @@ ALLOWED = {
         "compat/acp/process.py",
         "stores/folder.py",
         "time_scale.py",
+        "trace/tap.py",
         "transport/process.py",
         "workspace/launch.py",
     },
@@ -35,10 +36,11 @@ ALLOWED = {
         "connection/update_batches.py",
         "serve/session_rules.py",
         "session/editions/v2/updates.py",
+        "trace",
         "transport/routing.py",
     },
     "compares editions": {"protocol", "check"},
-    "splits bytes at line feeds": {"wire", "check", "compat/acp/process.py", "config", "stores", "transport"},
+    "splits bytes at line feeds": {"wire", "check", "compat/acp/process.py", "config", "stores", "trace", "transport"},
     "prints": {"cli", "check"},
 }
 _METHOD = re.compile(r"(session|fs|terminal|elicitation)/[a-z_]+")

@@ -10,10 +10,12 @@ import pytest
 
 from accord.check import CAUSES, RULES, CheckRule, Options, Outcome, Report, check_agent
 from accord.check.agent.conversation import STEPS
+from accord.check.agent.remote import REMOTE_STEPS
 from accord.check.client.conversation import STEPS as PARTS
 from accord.check.engine.judging import JUDGES, Judge
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
+from tests.check.faults.server import SERVER_FAULTS
 
 CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[name], FULL[name]) for name in EDITIONS}
 AGENTS = [fault for fault in FAULTS if fault.side == "agent"]
@@ -157,6 +159,7 @@ def judged_rules() -> list[CheckRule]:
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     broken = {(fault.edition, fault.breaks, fault.side) for fault in FAULTS}
+    broken |= {(fault.edition, fault.breaks, "agent") for fault in SERVER_FAULTS}
     sides = {"agent": ("agent",), "client": ("client",), "both": ("agent", "client")}
     missing = [
         f"{rule.edition} {rule.id} {side}"
@@ -200,7 +203,7 @@ def test_no_rule_is_there_twice() -> None:
 
 
 def test_what_a_judge_looks_at_is_played() -> None:
-    known = {*STEPS, *PARTS, "meet"}
+    known = {*STEPS, *PARTS, *REMOTE_STEPS, "meet"}
     assert sorted({name for judge in JUDGES for name in judge.steps} - known) == []
 
 

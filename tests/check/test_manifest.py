@@ -18,7 +18,7 @@ def test_a_rule_is_one_sentence_and_has_a_page(rule: CheckRule) -> None:
     assert "\n" not in rule.says
     assert not rule.says.endswith(".")
     assert rule.says[0].isupper() or rule.says[0] == "`"
-    assert re.match(r"(protocol|schema)/|https://", rule.page), rule.page
+    assert re.match(r"(protocol|schema|rfds)/|https://", rule.page), rule.page
     assert not rule.gate or rule.gate.split(".")[0] in {"initialize", "new"}
     assert rule.tier != "capability" or rule.gate or rule.side == "client" or rule.superseded
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from accord.check import CAUSES, Address, Options, Outcome, Report, check_agent
-from accord.check.remote import RULES
+from accord.check.agent.remote import RULES
 from accord.check.rule import EDITIONS, EditionName
-from accord.transport.remote import RemoteOptions
 from tests.check.faults.change import changed
 from tests.check.faults.reference.server import TOKEN, ReferenceServer
 from tests.check.faults.server import SERVER_FAULTS, SERVERS, ServerFault
@@ -46,7 +45,7 @@ async def judged(
         jobs=8,
     )
     async with serving(make) as server:
-        address = Address(f"{scheme}://127.0.0.1:{server.port}/acp", RemoteOptions(token=token))
+        address = Address(f"{scheme}://127.0.0.1:{server.port}/acp", token=token)
         return await check_agent(address, options)
 
 

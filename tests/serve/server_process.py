@@ -61,7 +61,8 @@ async def serving(
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
-        "PYTHONPATH": str(HERE),
+        # Behind what is there: `scripts/mutants` puts broken sources before the installed ones.
+        "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(HERE)))),
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }

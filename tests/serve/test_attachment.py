@@ -29,6 +29,7 @@ async def test_two_clients_have_one_session_and_the_first_answer_counts(shared_s
         await second.send({"jsonrpc": "2.0", "id": asked_second["id"], "result": CHOICE})
         withdrawn = await first.next_of("$/cancel_request")
         assert withdrawn["params"]["requestId"] == asked_first["id"]
+        assert withdrawn["params"]["_meta"] == {"accord/answered": {"outcome": "selected", "optionId": "allow"}}
         # Too late: it is counted nowhere.
         late = {"outcome": {"outcome": "selected", "optionId": "reject"}}
         await first.send({"jsonrpc": "2.0", "id": asked_first["id"], "result": late})

@@ -78,6 +78,28 @@ async def test_a_new_connection_takes_over_the_process_and_is_asked_what_waits(t
         assert len(started(server)) == 1
 
 
+async def test_a_client_that_comes_back_before_its_loss_is_noticed_gets_its_process(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    async with serving(tmp_path, *PROGRAM) as server, WebSocketClient(server.websocket) as ghost:
+        await ghost.initialize(CAPABLE)
+        session_id = (await ghost.call("session/new", {"cwd": str(root), "mcpServers": []}))["result"]["sessionId"]
+        # Its socket stays open, as one does behind which the network is gone. What it missed is not kept.
+        assert ghost.socket.response is not None
+        resumed = {"accord/resume": {"connectionId": ghost.socket.response.headers["Acp-Connection-Id"]}}
+        async with WebSocketClient(server.websocket) as again:
+            assert "result" in await again.initialize({**CAPABLE, "_meta": resumed})
+            given = {"connectionId": resumed["accord/resume"]["connectionId"], "cursor": "1000000", "requests": []}
+            refused = await again.call("_accord/resume", given)
+            assert refused["error"]["data"]["reason"] == "gap"
+        async with WebSocketClient(server.websocket) as anew:
+            assert "result" in await anew.initialize(CAPABLE)
+            assert "result" in await anew.call("session/load", opening(session_id, root))
+            assert (await anew.prompt(session_id, "hello"))["result"]["stopReason"] == "end_turn"
+            assert len(started(server)) == 1
+            async with asyncio.timeout(limit(20.0)):
+                await ghost.socket.wait_closed()
+
+
 async def test_a_program_that_ends_is_an_answer_to_every_open_request(tmp_path: Path) -> None:
     async with serving(tmp_path, *PROGRAM) as server, WebSocketClient(server.websocket) as client:
         session_id = await client.new_session(str(tmp_path / "root"))

@@ -89,6 +89,8 @@ class EventPublisher:
         self._leaving: asyncio.Future[None] | None = None
         """The same for the batch that is being sent."""
         self._drained: asyncio.Event | None = None
+        self._cut: Exception | None = None
+        """Why nothing can be committed any more."""
         self._held_timer: asyncio.TimerHandle | None = None
         self._held_is_due = False
         """Whether what the encoder holds back is to be sent with the next batch, or as one."""
@@ -189,6 +191,10 @@ class EventPublisher:
         if self._held_timer is not None:
             self._held_timer.cancel()
 
+    def cut_off(self, error: Exception) -> None:
+        """Commit nothing from now on: another process may own the log. Every `flush` raises the error."""
+        self._cut = error
+
     # --- inside
 
     def _start(self) -> None:
@@ -265,6 +271,8 @@ class EventPublisher:
         events = [_event(queued) for queued in batch if not isinstance(queued, _Apart) or queued.keep]
         if not events:
             return None
+        if self._cut is not None:
+            return self._cut
         try:
             ticket = self._store.queue(self._session_id, events)
             await self._store.commit(self._session_id, ticket)

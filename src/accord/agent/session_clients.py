@@ -14,8 +14,17 @@ from typing import Any
 from accord.agent.client import Client, ClientCaller
 from accord.agent.publisher import EventPublisher, QueuedEvent
 from accord.connection import Connection
+from accord.connection.outgoing import Withdrawal
 from accord.errors import AccordError, RequestError, TransportError
-from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, RequestPermission, WriteFile
+from accord.session.agent_requests import (
+    Elicited,
+    ElicitForm,
+    ElicitUrl,
+    PermissionGiven,
+    ReadFile,
+    RequestPermission,
+    WriteFile,
+)
 from accord.session.capability import ClientCapabilities
 from accord.session.dialect import Dialect, UpdateEncoder
 from accord.session.event import Event
@@ -24,6 +33,9 @@ from accord.stores.interface import Store
 __all__ = ["Attachment", "SessionClients", "SharedPublisher", "publisher_of"]
 
 log = logging.getLogger("accord.agent")
+
+ANSWERED = "accord/answered"
+"""The key in the `_meta` of `$/cancel_request` that has the answer of another client (docs/serving.md)."""
 
 # Every client can be asked these, and again: the others have effects that belong to one client.
 _QUESTIONS = (RequestPermission, ElicitForm, ElicitUrl)
@@ -114,9 +126,10 @@ class SessionClients:
             return await question.answer
         finally:
             self._open.remove(question)
-            # The others are asked no more: a call that is cancelled is withdrawn.
+            # The others are asked no more: a call that is cancelled is withdrawn, and says which answer counts.
+            withdrawal = _withdrawal(question.answer)
             for task in question.asked.values():
-                task.cancel()
+                task.cancel(withdrawal)
 
     def _ask(self, question: _Question, attachment: Attachment) -> None:
         if attachment not in question.asked:
@@ -136,6 +149,24 @@ class SessionClients:
         else:
             if not question.answer.done():
                 question.answer.set_result(answer)
+
+
+def _withdrawal(answer: asyncio.Future[Any]) -> Withdrawal | None:
+    """The answer of another client, for those whose question is withdrawn; None where there is none.
+
+    The content of a form is not repeated: it was typed for the agent.
+    """
+    if not answer.done() or answer.cancelled() or answer.exception() is not None:
+        return None
+    given = answer.result()
+    said: dict[str, Any]
+    if isinstance(given, PermissionGiven):
+        said = {"outcome": "cancelled"} if given.option is None else {"outcome": "selected", "optionId": given.option}
+    elif isinstance(given, Elicited):
+        said = {"action": given.action}
+    else:
+        return None
+    return Withdrawal({ANSWERED: said})
 
 
 class SharedPublisher(EventPublisher):

@@ -21,11 +21,17 @@ from accord.protocol.codec import Codec, encode, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
 
-__all__ = ["Call", "OutgoingCalls"]
+__all__ = ["Call", "OutgoingCalls", "Withdrawal"]
 
 
 # Replaced when a call has to wait: a server has thousands of connections on which none ever does.
 _NO_TURNS: deque[asyncio.Future[None]] = deque(maxlen=0)
+
+
+class Withdrawal(msgspec.Struct, frozen=True):
+    """The message of `Task.cancel` for a task that waits for a call: `meta` goes to the peer with the withdrawal."""
+
+    meta: dict[str, Any]
 
 
 class Call(msgspec.Struct, eq=False):
@@ -101,8 +107,8 @@ class OutgoingCalls:
                 await self._sender.send(text)
             del text  # a large one is not kept for as long as its answer takes
             return await call.future
-        except BaseException:
-            self._give_up(id_, call)
+        except BaseException as error:
+            self._give_up(id_, call, error)
             raise
         finally:
             self._finish(call)
@@ -169,10 +175,13 @@ class OutgoingCalls:
             self._inside.discard(call)
             self._budget.calls_inside -= 1
 
-    def _give_up(self, id_: int, call: Call) -> None:
+    def _give_up(self, id_: int, call: Call, error: BaseException) -> None:
         """End a call whose caller gave up; one that was answered, or not sent, is not withdrawn."""
         if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
-            self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
+            params: dict[str, Any] = {"requestId": id_}
+            if error.args and isinstance(error.args[0], Withdrawal):
+                params["_meta"] = error.args[0].meta
+            self._sender.post(notification_head("$/cancel_request") + encode(params) + TAIL)
 
     @property
     def next_id(self) -> int:

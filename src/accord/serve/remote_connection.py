@@ -21,7 +21,7 @@ from accord.serve.agent_transport import AgentTransport
 from accord.serve.limits import HostLimits
 from accord.serve.message_text import advertise, changed, params_of
 from accord.serve.metrics import Metrics
-from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams
+from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, StreamLink
 from accord.serve.principal import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules
 from accord.time_scale import scaled
@@ -86,6 +86,8 @@ class RemoteConnection:
         self.initialize_answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.links = 0
         self.was_linked = False
+        self.is_left = False
+        """Whether its client cannot go on with it, also if a link is still open; see `leave`."""
         self.detached_at = self.progressed_at = time.monotonic()
         self.end_reason = ""
         self.closing: list[Callable[[], None]] = []
@@ -273,6 +275,13 @@ class RemoteConnection:
         self.links -= 1
         if not self.links:
             self.detached_at = time.monotonic()
+
+    def leave(self) -> None:
+        """Its client has said elsewhere that the link is lost: one that is still open here has no client behind it."""
+        self.is_left = True
+        self.detached_at = time.monotonic()
+        link = StreamLink(self.streams.get(None))  # an older one ends now
+        link.end()
 
     def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
         """The next messages of a stream, for its link, and the number of the first."""

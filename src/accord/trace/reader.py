@@ -45,7 +45,7 @@ class TraceRecord(
     """Seconds since 1970."""
     connection: int = 1
     source: str = ""
-    """Who sent it: `client`, `agent`, `proxy:0` and so on; `?` where that is not known."""
+    """The sender: `client`, `agent`, `proxy:0` and so on; `?` where that is not known."""
     target: str = ""
     content: str = ""
     """The text as the file has it; see `raw`."""
@@ -85,9 +85,6 @@ class TraceRecord(
         return self.content.encode("utf-8", "surrogatepass")
 
 
-LineParser = Callable[[bytes], TraceRecord]
-"""Makes a record of one line of a file."""
-
 _decode_record = msgspec.json.Decoder(TraceRecord).decode
 
 
@@ -107,10 +104,10 @@ def unreadable(line: bytes) -> TraceRecord:
 class Trace:
     """A trace in a file, which may still grow. Each iteration reads it from its beginning."""
 
-    def __init__(self, path: Path, parse: LineParser, header: TraceRecord | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path, parse: Callable[[bytes], TraceRecord], header: TraceRecord | None = None) -> None:
+        self.path: Path = path
         """The first part."""
-        self.header = header or TraceRecord(type="header")
+        self.header: TraceRecord = header or TraceRecord(type="header")
         """The first record; empty where the file has none."""
         self._parse = parse
 

@@ -53,4 +53,5 @@ class Agent:
         await self.connection.session_update(session_id=session_id, update=acp.update_agent_message_text(words))
 
 
-asyncio.run(acp.run_agent(Agent()))
+if __name__ == "__main__":
+    asyncio.run(acp.run_agent(Agent()))

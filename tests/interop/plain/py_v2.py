@@ -151,5 +151,6 @@ class Agent:
         await self.client.session_update(session_id, idle)
 
 
-# And not `v2.run_agent`, which refuses every version but its own.
-asyncio.run(AgentProtocolRouter(v2=lambda _: Agent()).run())
+if __name__ == "__main__":
+    # And not `v2.run_agent`, which refuses every version but its own.
+    asyncio.run(AgentProtocolRouter(v2=lambda _: Agent()).run())

@@ -1,7 +1,7 @@
 // The plainest agent on the official TypeScript SDK, v1: repeats the prompt; "Count…" goes on until it is cancelled.
 import { isAbsolute } from "node:path";
 
-import { loadSdk, ownStdio } from "../peers/sdk.mjs";
+import { loadSdk, speak } from "../peers/sdk.mjs";
 
 const acp = await loadSdk("v1");
 const { methods, RequestError } = acp;
@@ -24,7 +24,7 @@ const prompt = async ({ params, client, signal }) => {
   return { stopReason: "cancelled" };
 };
 
-acp
+const app = acp
   .agent({ name: "plain-ts-v1" })
   .onRequest(methods.agent.initialize, ({ params }) => ({
     protocolVersion: Math.min(params.protocolVersion, 1),
@@ -41,5 +41,5 @@ acp
     for (const cancel of turns.get(params.sessionId) ?? []) cancel();
     turns.get(params.sessionId)?.clear();
   })
-  .onRequest(methods.agent.session.prompt, prompt)
-  .connect(ownStdio(acp));
+  .onRequest(methods.agent.session.prompt, prompt);
+await speak(acp, app);

@@ -1,7 +1,7 @@
 // The plainest agent on the official TypeScript SDK, v2: repeats the prompt; "Count…" goes on until it is cancelled.
 import { isAbsolute } from "node:path";
 
-import { loadSdk, ownStdio } from "../peers/sdk.mjs";
+import { loadSdk, speak } from "../peers/sdk.mjs";
 
 const acp = await loadSdk("v2");
 const { methods, RequestError } = acp;
@@ -76,7 +76,7 @@ const prompt = async ({ params, client, signal }) => {
   return { messageId };
 };
 
-acp
+const app = acp
   .agent({ name: "plain-ts-v2" })
   .onRequest(methods.agent.initialize, () => ({
     protocolVersion: 2,
@@ -115,5 +115,5 @@ acp
   })
   // Before the prompts: what is registered earlier is called earlier, and a cancellation counts only for what came first.
   .onNotification(methods.agent.session.cancel, ({ params }) => sessions.get(params.sessionId)?.cancel())
-  .onRequest(methods.agent.session.prompt, prompt)
-  .connect(ownStdio(acp));
+  .onRequest(methods.agent.session.prompt, prompt);
+await speak(acp, app);

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from accord.errors import StoreError
@@ -14,6 +15,7 @@ from tests.limits import limit
 from tests.postgres import Database
 from tests.stores.postgres.proxy import proxied
 from tests.stores.postgres.stores import opened
+from tests.stores.postgres.test_exactly_once import waits_for_a_lock
 from tests.stores.sessions import record, words
 
 
@@ -37,12 +39,12 @@ def lost_by(store: PostgresStore) -> list[frozenset[str]]:
 
 
 async def test_a_lease_is_renewed_while_its_process_does_nothing(database: Database) -> None:
-    async with opened(database, "one", lease_seconds=1.0) as store, opened(database, "other") as other:
+    async with opened(database, "one", lease_seconds=limit(3.0)) as store, opened(database, "other") as other:
         await store.create(record("a"), owned=True)
         first = store.incarnation
         start = (await store.nodes())[0].until
         deadline = time.monotonic() + limit(20.0)
-        while (await other.nodes())[0].until < start + 2.0:
+        while (await other.nodes())[0].until < start + 1.0:
             assert time.monotonic() < deadline, "it is not renewed"
             await asyncio.sleep(0.05)
         assert store.incarnation == first
@@ -52,7 +54,10 @@ async def test_a_lease_is_renewed_while_its_process_does_nothing(database: Datab
 
 async def test_a_process_that_cannot_renew_stops_before_its_lease_is_over(database: Database) -> None:
     with proxied(database) as proxy:
-        async with opened(database.through(proxy.port), "one", lease_seconds=1.5) as store, opened(database) as other:
+        async with (
+            opened(database.through(proxy.port), "one", lease_seconds=limit(2.0)) as store,
+            opened(database) as other,
+        ):
             lost = lost_by(store)
             await store.create(record("a"), owned=True)
             await store.create(record("b"), owned=True)
@@ -164,3 +169,47 @@ async def test_a_cancelled_acquire_acquires_nothing(database: Database) -> None:
         await asyncio.wait([taking])
         await store.flush()
         assert await other.acquire("a")
+
+
+async def test_a_lease_that_is_over_is_over_for_every_write_although_nobody_came(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=60.0) as store:
+        await store.create(record("a"), owned=True)
+        await store.append("a", words(1))
+        # By the clock of the database alone: this process has no reason to doubt it.
+        database.run("update accord.nodes set until = clock_timestamp()")
+        assert await reason(lambda: store.append("a", words(1, start=7))) == "not_owned"
+        assert await store.read("a") == words(1)
+
+
+async def test_a_lease_that_is_over_is_never_renewed(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=limit(2.0)) as store:
+        lost = lost_by(store)
+        await store.create(record("a"), owned=True)
+        incarnation = store.incarnation
+        database.run("update accord.nodes set until = clock_timestamp()")
+        await soon(lambda: lost == [frozenset({"a"})], "the loss of a lease is not told")
+        assert store.incarnation != incarnation
+        sql = "select until > clock_timestamp() from accord.nodes where incarnation = %s"
+        assert database.run(sql, [incarnation]) == [(False,)]
+
+
+async def test_a_claim_waits_for_a_renewal_that_is_being_committed(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=60.0) as store, opened(database, "thief") as thief:
+        await store.create(record("a"), owned=True)
+        await thief.open()
+        with psycopg.connect(database.conninfo) as renewing:
+            renewing.execute("update accord.nodes set until = clock_timestamp() + interval '0.2 s' where name = 'one'")
+            renewing.commit()
+            renewal = "set until = clock_timestamp() + interval '1 h' where name = 'one' and until > clock_timestamp()"
+            assert renewing.execute(f"update accord.nodes {renewal}".encode()).rowcount == 1
+            deadline = time.monotonic() + limit(10.0)
+            # As everyone else sees it, the lease is over.
+            while not database.run("select until < clock_timestamp() from accord.nodes where name = 'one'")[0][0]:
+                assert time.monotonic() < deadline
+            claiming = asyncio.create_task(thief.acquire("a"))
+            await waits_for_a_lock(database, 1)
+            renewing.commit()
+        with pytest.raises(StoreError) as caught:
+            await claiming
+        assert caught.value.reason == "in_use"
+        assert await store.append("a", words(1)) == 1

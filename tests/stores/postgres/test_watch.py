@@ -69,6 +69,17 @@ async def test_what_is_written_while_a_watcher_comes_is_neither_lost_nor_doubled
         assert found == [numbered(150)] * 5
 
 
+async def waits(store: PostgresStore) -> None:
+    """Return when the only watcher of a store has read everything, and waits."""
+    async with asyncio.timeout(limit(20.0)):
+        while True:
+            assert store._listener is not None
+            found = [each for group in store._listener._subscriptions.values() for each in group]
+            if any(each._woken._waiters for each in found):  # type: ignore[attr-defined]
+                return
+            await asyncio.sleep(0.01)
+
+
 async def test_a_lost_notification_is_found_within_seconds(database: Database) -> None:
     async with opened(database, "one") as store, opened(database, "two") as other:
         await store.create(record("a"), owned=True)
@@ -76,6 +87,7 @@ async def test_a_lost_notification_is_found_within_seconds(database: Database) -
         await store.append("a", words(1))
         assert await collect(watch, 1) == numbered(1)
         pending = asyncio.ensure_future(anext(watch))
+        await waits(other)
         # Written without a word, as if the notification had been lost.
         database.run(
             "with n as (update accord.sessions set head = 2 returning number) insert into accord.events "

@@ -38,6 +38,7 @@ from accord.check.agent import (
 from accord.check.agent.causes import CAUSES
 from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
 from accord.check.agent.process_rules import not_for
+from accord.check.agent.remote import REMOTE_STEPS, RULES as REMOTE_RULES, run_remote
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
 from accord.check.engine.address import Address, JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, StepFailed
@@ -55,7 +56,6 @@ from accord.check.engine.judging import (
 from accord.check.engine.outcome import Judgement, Outcome, Report
 from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
-from accord.check.remote import REMOTE_STEPS, RULES as REMOTE_RULES, run_remote
 from accord.check.rule import EDITIONS, CheckRule, EditionName
 from accord.errors import NegotiationFailed
 from accord.protocol.edition import V1, V2, V2_JUNE

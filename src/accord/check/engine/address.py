@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from accord.check.engine.process import Program, RunningProgram, start_program
 from accord.errors import ConnectFailed, ConnectionLost, TransportError
@@ -23,13 +23,18 @@ RECONNECT_SECONDS = scaled(5.0)
 class Address:
     """An agent that is served at an address, to be judged in place of a program.
 
-        await check_agent(Address("ws://127.0.0.1:8080/acp", RemoteOptions(token=token)))
+        await check_agent(Address("ws://127.0.0.1:8080/acp", token=token))
 
-    `remote` has the token, the headers and the TLS context of every connection; none of them is in a report.
+    Neither the token nor a header is in a report.
     """
 
     url: str
-    remote: RemoteOptions = field(default_factory=RemoteOptions, repr=False)
+    token: str | None = field(default=None, repr=False)
+    """Sent as `Authorization: Bearer`."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request."""
+    tls: ssl.SSLContext | None = None
+    """For `wss` and `https`; the system's certificates unless given."""
 
     @property
     def is_websocket(self) -> bool:
@@ -38,11 +43,12 @@ class Address:
 
     @property
     def is_secure(self) -> bool:
+        """Whether its connections have TLS."""
         return self.url.lower().startswith(("wss", "https"))
 
 
 JudgedAgent: TypeAlias = Program | Address
-"""What can be judged as an agent: a command, a factory of peers, or an address."""
+"""A judged agent: a command, a factory of peers, or an address."""
 
 
 def command_of(program: JudgedAgent) -> tuple[str, ...]:
@@ -65,11 +71,15 @@ async def start_agent(
     return RunningConnection(await _connect(program), on_data)
 
 
-async def _connect(address: Address) -> Transport:
-    limit = address.remote.reconnect_seconds
-    options = replace(
-        address.remote, reconnect_seconds=RECONNECT_SECONDS if limit is None else min(limit, RECONNECT_SECONDS)
+def remote_options(address: Address) -> RemoteOptions:
+    """The options of every connection to an address."""
+    return RemoteOptions(
+        token=address.token, headers=address.headers, tls=address.tls, reconnect_seconds=RECONNECT_SECONDS
     )
+
+
+async def _connect(address: Address) -> Transport:
+    options = remote_options(address)
     try:
         if address.is_websocket:
             from accord.transport.websocket import connect_websocket  # noqa: PLC0415 - needs an extra
@@ -137,12 +147,3 @@ class RunningConnection:
         self._reading.cancel()
         await asyncio.gather(self._closing, self._reading, self._writing, return_exceptions=True)
         return None
-
-
-def is_answer_text(text: bytes) -> bool:
-    """Whether a text is one JSON-RPC answer."""
-    try:
-        message: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and "id" in message and ("result" in message or "error" in message)

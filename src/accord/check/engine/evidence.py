@@ -150,7 +150,7 @@ class Evidence:
         self.edition = options.edition
         self.records: list[Record] = []
         self.exchanges: list[Record] = []
-        """What was sent and received for the rules of the transport, by step; its entries are no lines of an agent."""
+        """The exchanges for the rules of the transport, by step; its entries are no lines of an agent."""
         self.steps: dict[str, StepResult] = {}
         self.skipped: dict[str, str] = {}
         """Steps that do not apply to this agent, with the reason."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx2
 
-from accord.check.engine.address import is_answer_text
 from accord.transport.http import HttpTransport
 from accord.transport.routing import Envelope
 
@@ -23,15 +23,24 @@ class JudgedHttp(HttpTransport):
     """
 
     def _check_first(self, response: httpx2.Response, body: bytes) -> None:
-        if not is_answer_text(body):
+        if not _is_answer(body):
             super()._check_first(response, body)
 
     def _judge(self, response: httpx2.Response, body: bytes, message: Envelope) -> None:
         status = response.status_code
         if status // 100 == _SUCCESS or status in _ENDS:
             super()._judge(response, body, message)
-        elif message.kind != "answer" and is_answer_text(body):
+        elif message.kind != "answer" and _is_answer(body):
             self._deliver(body)
         elif message.kind == "request":
             error = {"code": _INTERNAL_ERROR, "message": f"The server answered {status}", "data": {"status": status}}
             self._deliver(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode())
+
+
+def _is_answer(text: bytes) -> bool:
+    """Whether a text is one JSON-RPC answer."""
+    try:
+        message: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(message, dict) and "id" in message and ("result" in message or "error" in message)

@@ -7,7 +7,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from accord.check import Address, JudgedAgent, Options, Report, check_agent, editions_of
@@ -236,7 +235,7 @@ def _address(entry: AgentEntry, given: argparse.Namespace) -> Address:
     with phase("config"):
         remote = remote_options_of(entry)
     assert entry.address is not None  # noqa: S101 - the caller's condition
-    return Address(entry.address, replace(remote, headers={**remote.headers, **headers}))
+    return Address(entry.address, remote.token, {**remote.headers, **headers}, remote.tls)
 
 
 def _options(given: argparse.Namespace, edition: EditionName, env: dict[str, str | None]) -> Options:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from accord.errors import StoreError
 from accord.stores.errors import closed, unknown_session
-from accord.stores.postgres.connection import Address, PersistentConnection
+from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection
 from accord.stores.postgres.escapes import escaped
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
 
-__all__ = ["Listener", "Subscription"]
+__all__ = ["CommitListener", "Subscription"]
 
 POLL_SECONDS = 1.0
 
@@ -66,12 +66,12 @@ class Subscription:
             self._loop.call_soon_threadsafe(set_now)
 
 
-class Listener:
+class CommitListener:
     """Listens on a thread of its own, from the first subscription to `close`."""
 
     def __init__(
         self,
-        address: Address,
+        address: DatabaseAddress,
         schema: str,
         patience_seconds: float,
         prepare: Callable[[PostgresConnection], None],

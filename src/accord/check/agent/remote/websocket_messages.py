@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_unless
-from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import PARSE_ERROR, Entry, read_json
-from accord.check.remote.endpoint import EXTENSION, SOON_SECONDS, Endpoint, message_of, remote_step
-from accord.check.remote.http_requests import TEXT
-from accord.check.remote.raw_websocket import (
+from accord.check.agent.remote.endpoint import EXTENSION, LATE, SOON_SECONDS, Endpoint, message_of, remote_step
+from accord.check.agent.remote.http_requests import TEXT
+from accord.check.agent.remote.raw_websocket import (
     BINARY,
     CONTINUATION,
     PING,
     TEXT as TEXT_FRAME,
 )
+from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_unless
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import PARSE_ERROR, Entry, read_json
 from accord.check.rule import RuleRow, agent_rules
 
 _RFC = "https://www.rfc-editor.org/rfc/rfc6455#section-"
@@ -32,7 +32,8 @@ RULES = agent_rules(
     RuleRow("ACCORD-REMOTE-108", "MMM", f"{_RFC}5.5.1", "A close frame is answered with a close frame"),
     RuleRow("ACCORD-REMOTE-109", "AAA", TEXT,
         "A first message that is not `initialize` is refused with an error, or closes the socket"),
-    RuleRow("ACCORD-REMOTE-110", "MMM", f"{_RFC}8.1", "A text message that is no UTF-8 closes the socket"),
+    RuleRow("ACCORD-REMOTE-110", "MMM", f"{_RFC}8.1",
+        "A text message that is no UTF-8 closes its socket, and ends nothing else"),
 )
 # fmt: on
 
@@ -203,14 +204,18 @@ def initialize_comes_first(evidence: Evidence) -> str | None:
     return None
 
 
-@remote_step("websocket")
+@remote_step("websocket", order=LATE)
 async def websocket_no_utf8(endpoint: Endpoint) -> Notes:
     connection = await endpoint.upgrade()
     await connection.handshake()
     connection.socket.frame(TEXT_FRAME, b'{"jsonrpc":"2.0","method":"_\xff\xfe"}')
     sent = connection.socket.note("a text message that is no UTF-8")
     await connection.socket.wait_closed(SOON_SECONDS)
-    return {"sent": sent, "code": connection.socket.close_code}
+    try:
+        await (await endpoint.upgrade()).handshake()
+    except StepFailed as failure:
+        return {"sent": sent, "code": connection.socket.close_code, "lost": failure.reason}
+    return {"sent": sent, "code": connection.socket.close_code, "lost": ""}
 
 
 @judge("ACCORD-REMOTE-110", steps=("websocket_no_utf8",))
@@ -218,4 +223,6 @@ def what_is_no_utf8_ends_the_socket(evidence: Evidence) -> str:
     run = evidence.step("websocket_no_utf8")
     if run["code"] is None:
         raise Violation("the socket is still open", run["sent"])
+    if run["lost"]:
+        raise Violation(f"the server serves nobody any more: {run['lost']}", run["sent"])
     return f"it is closed with {run['code']}"

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from accord.check.agent.remote.raw_http import SWITCHING, HttpAnswer, OpenResponse, RawHttp
 from accord.check.engine.record import Entry, read_json
-from accord.check.remote.raw_http import SWITCHING, HttpAnswer, OpenResponse, RawHttp
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 _FIN, _MASKED, _LENGTH_BITS = 0x80, 0x80, 0x7F

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from accord.check.agent.remote import access, http_requests, http_streams, websocket_messages
+from accord.check.agent.remote.endpoint import LATE, REMOTE_STEPS, Endpoint
+from accord.check.agent.remote.raw_http import JSON, HttpAnswer
+from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
 from accord.check.engine.address import Address
 from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, has_path
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
 from accord.check.engine.record import Record
 from accord.check.options import Options
-from accord.check.remote import access, http_requests, http_streams, websocket_messages
-from accord.check.remote.endpoint import REMOTE_STEPS, Endpoint
-from accord.check.remote.raw_http import JSON, HttpAnswer
-from accord.check.remote.raw_websocket import RawSocket, open_socket
 from accord.check.rule import CheckRule
 
 __all__ = ["REMOTE_STEPS", "RULES", "run_remote"]
@@ -86,9 +86,11 @@ async def run_remote(
             await _run_step(step, address, options, folder, evidence, offer)
             done += 1
 
-    for failure in await asyncio.gather(*map(run, steps), return_exceptions=True):
-        if isinstance(failure, BaseException):
-            raise failure
+    for is_late in (False, True):
+        chosen = [step for step in steps if (step.order >= LATE) is is_late]
+        for failure in await asyncio.gather(*map(run, chosen), return_exceptions=True):
+            if isinstance(failure, BaseException):
+                raise failure
 
 
 async def _run_step(

@@ -6,11 +6,11 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+from accord.check.agent.remote.endpoint import EXTENSION, NOWHERE, SOON_SECONDS, Endpoint, message_of, remote_step
+from accord.check.agent.remote.raw_http import EVENTS, JSON, OK, HttpAnswer, read_head
 from accord.check.engine.evidence import Evidence, Violation, skip_if
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import PARSE_ERROR
-from accord.check.remote.endpoint import EXTENSION, NOWHERE, SOON_SECONDS, Endpoint, message_of, remote_step
-from accord.check.remote.raw_http import EVENTS, JSON, OK, HttpAnswer, read_head
 from accord.check.rule import RuleRow, agent_rules
 
 TEXT = "rfds/streamable-http-websocket-transport"
@@ -163,7 +163,7 @@ def broken_json_is_refused(evidence: Evidence) -> None:
 async def http_large_body(endpoint: Endpoint) -> Notes:
     """A body that is said to be a gibibyte; of it so much is sent as known servers would read."""
     connection = await endpoint.connect()
-    reader, writer = await endpoint.http.dial()
+    reader, writer = await endpoint.http.connect_socket()
     head = endpoint.http.head("POST", {**JSON, **connection.headers(), "Content-Length": str(_DECLARED_BYTES)})
     asked = endpoint.record.add(b"POST with a body of 1 GiB", None, sent=True)
     reading = asyncio.ensure_future(read_head(reader))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from accord.check.agent.remote.endpoint import Endpoint, remote_step
+from accord.check.agent.remote.http_requests import TEXT
+from accord.check.agent.remote.raw_http import EVENTS, JSON, SWITCHING, HttpAnswer
+from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
 from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.remote.endpoint import Endpoint, remote_step
-from accord.check.remote.http_requests import TEXT
-from accord.check.remote.raw_http import EVENTS, JSON, SWITCHING, HttpAnswer
-from accord.check.remote.raw_websocket import RawSocket, open_socket
 from accord.check.rule import RuleRow, agent_rules
 
 # fmt: off
@@ -69,7 +69,7 @@ async def _try(
 
 
 def _ignore(_message: Any) -> None:
-    """What comes on a socket that should not be there."""
+    """Ignore the messages of a socket that should not be there."""
 
 
 def _status(answer: HttpAnswer | None) -> int:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from accord.check.engine.address import Address
+from accord.check.engine.address import Address, remote_options
 from accord.check.engine.evidence import StepFailed
 from accord.check.engine.record import Entry, read_json
 from accord.transport.remote import request_headers
@@ -142,13 +142,13 @@ class RawHttp:
         parts = urlsplit(address.url)
         self.record = record
         self.timeout_seconds = timeout_seconds
-        self.has_token = address.remote.token is not None
+        self.has_token = address.token is not None
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if address.is_secure else 80)
         self._netloc = parts.netloc
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._headers = request_headers(address.url, address.remote)
-        self._tls = (address.remote.tls or ssl.create_default_context()) if address.is_secure else None
+        self._headers = request_headers(address.url, remote_options(address))
+        self._tls = (address.tls or ssl.create_default_context()) if address.is_secure else None
         self._writers: list[asyncio.StreamWriter] = []
 
     async def open(
@@ -167,7 +167,7 @@ class RawHttp:
         asked = self.record.add(said, None if body is None else read_json(body), sent=True)
         try:
             async with asyncio.timeout(self.timeout_seconds):
-                reader, writer = await self.dial()
+                reader, writer = await self.connect_socket()
                 writer.write(self._head(method, lines) + (body or b""))
                 status, answered = await read_head(reader)
         except TimeoutError:
@@ -191,7 +191,7 @@ class RawHttp:
         """The head of a request whose body is sent by the caller."""
         return self._head(method, self._lines(headers))
 
-    async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect_socket(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection(self._host, self._port, ssl=self._tls, limit=_HEAD_BYTES)
         self._writers.append(writer)
         return reader, writer

@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.agent.conversation import BARE, LOGIN, PROMPT_RULE, REPLIES, text
-from accord.check.engine.address import Address
-from accord.check.engine.evidence import Inconclusive, StepFailed
-from accord.check.engine.judging import StepRegistry
-from accord.check.engine.record import AUTH_REQUIRED, Entry, is_answer, is_request, is_state
-from accord.check.options import Options
-from accord.check.remote.raw_http import (
+from accord.check.agent.remote.raw_http import (
     EVENTS,
     JSON,
     OK,
@@ -27,13 +22,20 @@ from accord.check.remote.raw_http import (
     HttpAnswer,
     RawHttp,
 )
-from accord.check.remote.raw_websocket import RawSocket, open_socket
+from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
+from accord.check.engine.address import Address
+from accord.check.engine.evidence import Inconclusive, StepFailed
+from accord.check.engine.judging import StepRegistry
+from accord.check.engine.record import AUTH_REQUIRED, Entry, is_answer, is_request, is_state
+from accord.check.options import Options
 from accord.time_scale import scaled
 
 REMOTE_STEPS = StepRegistry()
 """The steps for the rules of the transport. Groups: `http`, `websocket`, `access`."""
 remote_step = REMOTE_STEPS.step
 INITIALIZE_RULE, MESSAGE_RULE, UPGRADE_RULE = "ACCORD-REMOTE-001", "ACCORD-REMOTE-002", "ACCORD-REMOTE-101"
+LATE = 90
+"""The order of steps that end some servers: they run when all others are over."""
 NOWHERE = "accord-check-no-such-connection"
 """The id of a connection that never existed."""
 SOON_SECONDS = scaled(2.0)
@@ -106,7 +108,7 @@ class Endpoint:
 
 
 class ServedConversation:
-    """What both transports share; `send` is theirs."""
+    """The part of a conversation that both transports share; `send` is theirs."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint

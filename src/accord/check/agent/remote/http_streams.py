@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_update
-from accord.check.remote.endpoint import (
+from accord.check.agent.remote.endpoint import (
     EXTENSION,
     NOWHERE,
     SOON_SECONDS,
@@ -15,8 +12,11 @@ from accord.check.remote.endpoint import (
     HttpConversation,
     remote_step,
 )
-from accord.check.remote.http_requests import ACCEPTED, BAD, TEXT
-from accord.check.remote.raw_http import EVENTS, EventStream, HttpAnswer, media_type_of
+from accord.check.agent.remote.http_requests import ACCEPTED, BAD, TEXT
+from accord.check.agent.remote.raw_http import EVENTS, EventStream, HttpAnswer, media_type_of
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if, skip_unless
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import Entry, is_update
 from accord.check.rule import EDITIONS, EditionName, RuleRow, agent_rules, gate
 
 EVENT_SOURCE = "https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation"
@@ -219,7 +219,7 @@ async def http_replay(endpoint: Endpoint) -> Notes:
         id_ = await connection.ask(method, params, session)
     answer = await connection.answer(id_, "ACP-LOAD-001")
     if "error" in answer.message:
-        raise StepFailed(f"{method} on another connection did not succeed", "", answer)
+        raise Inconclusive(f"{method} on another connection is answered with an error")
     updates = [each for each in endpoint.record.entries[since:] if not each.sent and is_update(each.message, session)]
     await _pass_barrier(connection, session)
     late = [

@@ -1,0 +1,105 @@
+"""Agents of ours that are served: they keep every rule over both transports, in each edition."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord.check import Address, Options, Report, check_agent, editions_of
+from accord.check.rule import EditionName
+from accord.serve import Credentials, Principal
+from tests.check.agents.full_agent import agent as full_agent
+from tests.check.agents.plain_agent import agent as plain_agent
+from tests.limits import limit
+from tests.serve.in_process import running
+from tests.serve.server_process import TOKEN, serving
+
+AGENTS = Path(__file__).parent / "agents"
+EVERYDAY = {("v1", "http"), ("v2", "ws")}
+PAIRS = [
+    pytest.param(edition, scheme, marks=[] if (edition, scheme) in EVERYDAY else [pytest.mark.long])
+    for edition in ("v1", "v2_june", "v2")
+    for scheme in ("http", "ws")
+]
+
+
+def options(edition: EditionName, root: Path, *only: str) -> Options:
+    return Options(
+        edition=edition,
+        only=only,
+        cwd=str(root),
+        cancel_prompt="__hang__",
+        timeout_seconds=limit(10.0),
+        turn_seconds=limit(20.0),
+        quiet_seconds=0.05,
+    )
+
+
+def broken(report: Report) -> dict[str, str]:
+    return {
+        each.rule.id: each.deciding.message if each.deciding else ""
+        for each in report.outcomes
+        if each.status in {"FAIL", "NOT_TESTED"}
+    }
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("edition", "scheme"), PAIRS)
+async def test_a_served_agent_keeps_every_rule(edition: EditionName, scheme: str, tmp_path: Path) -> None:
+    env = {"PYTHONPATH": str(AGENTS), "FULL_AGENT_LOGGED_IN": "1"}
+    async with serving(tmp_path, "full_agent:agent", env={**os.environ, **env}) as server:
+        address = Address(f"{scheme}://127.0.0.1:{server.port}/acp", token=TOKEN)
+        report = await check_agent(address, options(edition, tmp_path / "root"))
+    assert broken(report) == {}
+    assert report.conformant
+    judged = {each.rule.id: each.status for each in report.outcomes if "-REMOTE-" in each.rule.id}
+    assert set(judged.values()) == {"PASS"}, judged
+    skipped = {each.rule.id: each.deciding.message for each in report.outcomes if each.deciding}
+    assert skipped["ACP-SHUTDOWN-001"] == "it is about a process, and this agent is at an address"
+
+
+async def authenticate(credentials: Credentials) -> Principal | None:
+    return Principal("ada") if credentials.token == TOKEN else None
+
+
+@pytest.mark.parametrize("edition", ["v1", "v2_june", "v2"])
+async def test_an_asgi_application_keeps_the_rules_of_the_transport(edition: EditionName, tmp_path: Path) -> None:
+    application = plain_agent.asgi(authenticate=authenticate, root=tmp_path)
+    async with running(application) as port:
+        address = Address(f"http://127.0.0.1:{port}/acp", token=TOKEN)
+        report = await check_agent(address, options(edition, tmp_path, "ACCORD-REMOTE"))
+        await application.close()
+    assert broken(report) == {}
+    assert report.conformant
+
+
+async def test_the_editions_of_a_served_agent_are_found(tmp_path: Path) -> None:
+    application = full_agent.asgi(authenticate=authenticate, root=tmp_path)
+    async with running(application) as port:
+        for scheme in ("http", "ws"):
+            address = Address(f"{scheme}://127.0.0.1:{port}/acp", token=TOKEN)
+            assert await editions_of(address, options("v1", tmp_path)) == ["v1", "v2_june", "v2"]
+        await application.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_an_address_that_cannot_be_judged_says_why(scheme: str, tmp_path: Path) -> None:
+    application = plain_agent.asgi(authenticate=authenticate, root=tmp_path / "root")
+    async with running(application) as port:
+        url = f"{scheme}://127.0.0.1:{port}/acp"
+        with pytest.raises(accord.ConnectFailed) as refused:
+            await check_agent(Address(url, token=TOKEN[::-1]), options("v1", tmp_path))
+        assert refused.value.status == 401
+        with pytest.raises(accord.ConnectFailed) as refused:
+            await editions_of(Address(url), options("v1", tmp_path))
+        assert refused.value.status == 401
+        # The folder of the check is not in the root of the principal.
+        without = Options(only=("ACP-INIT",), timeout_seconds=limit(10.0))
+        with pytest.raises(accord.ConnectFailed, match="--dir"):
+            await check_agent(Address(url, token=TOKEN), without)
+        await application.close()
+    with pytest.raises(accord.ConnectFailed):
+        await check_agent(Address(url, token=TOKEN), options("v1", tmp_path))
