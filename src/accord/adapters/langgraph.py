@@ -333,7 +333,8 @@ class LangGraphRun(FrameworkRun):
                 return True, await self._decide(interrupt.value, call_id)
             case _:
                 pass
-        schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+        given = getattr(interrupt, "response_schema", None)  # LangGraph 1.1.0 has none
+        schema = given if isinstance(given, dict) else None
         answer = await self.ask_freely(_question(interrupt.value), schema)
         if answer is None:
             return False, schema
