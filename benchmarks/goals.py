@@ -111,6 +111,10 @@ GOALS = [
     Goal("load of 200,000 messages: seconds", LOAD, "load_s", OURS, None, "≤", 2),
     Goal("load of 200,000 messages: memory of the agent in MB", LOAD, "agent_peak_rss_mb", OURS, None, "≤", 120),
     Goal("load of 200,000 messages: a new session beside it, ms", LOAD, "new_session_ms", OURS, None, "≤", 50),
+    Goal("a stream of ours through tap", "tap", "msgs_per_s", "accord, tapped", OURS, "≥", 0.5),
+    Goal("a stream of ours through tap", "tap", "msgs_per_s", "accord, tapped", PYTHON, "≥", 0.9),
+    Goal("a stream of the official SDK through tap", "tap", "msgs_per_s", "py-official, tapped", PYTHON, "≥", 0.9),
+    Goal("what tap adds to a round trip", "tap round trip", "added_us", "accord tap", "bare relay", "≤", 1.3),
     *_editions(),
     *_remote(),
 ]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import command, first_token, history, imports
+from benchmarks import command, first_token, history, imports, tap
 from benchmarks.goals import judge, verdict_table
 from benchmarks.harness import ROOT, Results, find_pairs, play, table
 from benchmarks.scenarios import BEHAVIOUR, SCENARIOS
@@ -37,6 +37,8 @@ _STARTS: dict[str, Callable[[int], Results]] = {
     "first_token": first_token.measure,
     "version": command.measure_version,
     "load200k": history.measure,
+    "tap": lambda rounds: tap.measure_stream(rounds // _START_ROUNDS),
+    "tap round trip": lambda rounds: tap.measure_round_trip(rounds // _START_ROUNDS),
 }
 _START_ROUNDS = 3
 

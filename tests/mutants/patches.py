@@ -1708,10 +1708,10 @@ MUTANTS = (
         "trace/tap.py",
         """            is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
-            journal.hand_over()
+            order.hand_over()
 """,
         """            self.bytes += len(data)
-            journal.hand_over()
+            order.hand_over()
             is_open = _write(self._target, data) or self._keeps_target
 """,
         "tests/trace/test_tap.py::test_bytes_are_forwarded_before_they_are_handed_to_the_recorder",
@@ -1720,16 +1720,16 @@ MUTANTS = (
         "traces",
         "an answer may be recorded before its request",
         "trace/tap.py",
-        """            journal.note(self._number, data)
+        """            order.note(self._number, data)
             is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
-            journal.hand_over()
+            order.hand_over()
 """,
         """            is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
             time.sleep(0.001 if self._number == 0 else 0)
-            journal.note(self._number, data)
-            journal.hand_over()
+            order.note(self._number, data)
+            order.hand_over()
 """,
         "tests/trace/test_tap.py::test_an_answer_is_never_recorded_before_its_request",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,16 +34,20 @@ def main() -> int:
     up_bytes, down_bytes = [0], [0]
     threads = [
         Thread(target=pump, args=(0, os.dup(child.stdin.fileno()), up, up_bytes), daemon=True),
-        Thread(target=pump, args=(child.stdout.fileno(), os.dup(1), down, down_bytes)),
+        Thread(target=pump, args=(child.stdout.fileno(), os.dup(1), down, down_bytes), daemon=True),
     ]
     child.stdin.close()
     for thread in threads:
         thread.start()
-    threads[1].join()
-    status = child.wait()
-    threads[0].join(1)
-    sides = {"up": up.hexdigest(), "down": down.hexdigest(), "up_bytes": up_bytes[0], "down_bytes": down_bytes[0]}
-    Path(file).write_text(json.dumps(sides))
+    # A client that has lost its patience: what passed until then counts.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        threads[1].join()
+        status = child.wait()
+        threads[0].join(1)
+    finally:
+        sides = {"up": up.hexdigest(), "down": down.hexdigest(), "up_bytes": up_bytes[0], "down_bytes": down_bytes[0]}
+        Path(file).write_text(json.dumps(sides))
     return status if status >= 0 else 128 - status
 
 

@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import pytest
 
-from accord.trace.tap import Journal, Stream
+from accord.trace.tap import ReadOrder, Stream
 from tests.limits import limit
 from tests.trace import noise
 from tests.trace.programs import NOISE, SECONDS, Tapped, records_of, texts_of, wait_until_gone
@@ -30,7 +30,7 @@ def test_bytes_are_forwarded_before_they_are_handed_to_the_recorder() -> None:
         assert may_go_on.wait(SECONDS)
         taken.append((stream, data))
 
-    stream = Stream(7, source, target, Journal(take))
+    stream = Stream(7, source, target, ReadOrder(take))
     stream.thread.start()
     os.write(client, b"half a li")
     ready, _, _ = select.select([agent], [], [], SECONDS)
@@ -49,12 +49,12 @@ def test_bytes_are_forwarded_before_they_are_handed_to_the_recorder() -> None:
 
 def test_reads_are_handed_over_in_their_order_whoever_does_it() -> None:
     taken: list[bytes] = []
-    journal = Journal(lambda _stream, data, _moment: taken.append(data))
-    journal.note(0, b"request")
-    journal.note(1, b"answer")
+    order = ReadOrder(lambda _stream, data, _moment: taken.append(data))
+    order.note(0, b"request")
+    order.note(1, b"answer")
     # The thread of the answer comes first.
-    journal.hand_over()
-    journal.hand_over()
+    order.hand_over()
+    order.hand_over()
     assert taken == [b"request", b"answer"]
 
 

@@ -42,7 +42,7 @@ class TraceFileError(AccordError):
 
 
 class _Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename=_NAMES, tag_field="type"):
-    """What all records have in common. `t` is in seconds since 1970: the epoch at the start plus a monotonic clock."""
+    """The common base of all records. `t` is in seconds since 1970: the epoch at the start plus a monotonic clock."""
 
 
 class HeaderRecord(_Record, tag="header"):

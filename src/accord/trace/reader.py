@@ -45,7 +45,7 @@ class TraceRecord(
     """Seconds since 1970."""
     connection: int = 1
     source: str = ""
-    """Who sent it: `client`, `agent`, `proxy:0` and so on; `?` where that is not known."""
+    """The sender: `client`, `agent`, `proxy:0` and so on; `?` where that is not known."""
     target: str = ""
     content: str = ""
     """The text as the file has it; see `raw`."""

@@ -30,6 +30,12 @@ _STARTED, _ENDED = 254, 255
 
 _HEAD = struct.Struct("<BdI")
 _READ_BYTES = 256 * 1024
+
+# A recorder that waits in `read` is woken by every write of the relay, which costs the relay more than the write
+# itself. So it looks into the pipe every few milliseconds, unless much is in it.
+_SMALL_READ_BYTES = 64 * 1024
+_REST_SECONDS = 0.003
+
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031
 
@@ -128,6 +134,8 @@ def _be_recorder(pipe: int, open_writer: Callable[[], TraceWriter], report: Repo
     held = b""
     while data := os.read(pipe, _READ_BYTES):
         held = recorder.feed(held + data)
+        if len(data) < _SMALL_READ_BYTES:
+            time.sleep(_REST_SECONDS)
     recorder.close()
 
 

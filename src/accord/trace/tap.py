@@ -5,7 +5,7 @@ back-pressure: no more is read from one side than the other takes. No event loop
 that stands between the two programs.
 
 The recorder is a process of its own (`recorder_process`), reached by a pipe: what was handed over survives this
-process, so a killed tap loses at most the last read of each direction. A read has its place in the journal before it is
+process, so a killed tap loses at most the last read of each direction. A read has its place in the order before it is
 forwarded, so that an answer cannot be recorded before its request.
 """
 
@@ -32,7 +32,7 @@ from accord.transport.watchdog import signal_group
 if TYPE_CHECKING:
     from accord.trace.writer import TraceWriter
 
-__all__ = ["Journal", "Stream", "run_tap"]
+__all__ = ["ReadOrder", "Stream", "run_tap"]
 
 READ_BYTES = 64 * 1024
 
@@ -47,8 +47,8 @@ _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _SIGNALLED = 128
 
 
-class Journal:
-    """What was read and is not handed over yet, in the order of the reads: at most one read of each stream."""
+class ReadOrder:
+    """The reads that are not handed over yet, in their order: at most one of each stream."""
 
     def __init__(self, take: Callable[[int, bytes, float], None]) -> None:
         self._take = take
@@ -66,7 +66,7 @@ class Journal:
                 self._take(*self._entries.popleft())
 
     def close(self) -> None:
-        """Take nothing more: a stream that nobody waits for any longer may still read."""
+        """Take nothing more: a stream whose end is no longer waited for may still read."""
         with self._lock:
             self._take = _ignore
 
@@ -78,7 +78,7 @@ def _ignore(_stream: int, _data: bytes, _moment: float) -> None:
 class Stream:
     """One direction: reads, forwards and then hands over, until the source ends or the target takes no more."""
 
-    def __init__(self, number: int, source: int, target: int, journal: Journal, *, keeps_target: bool = False) -> None:
+    def __init__(self, number: int, source: int, target: int, order: ReadOrder, *, keeps_target: bool = False) -> None:
         self.is_idle = False
         """Whether nothing that was read is on its way: the stream waits for its source, or has ended."""
         self.bytes = 0
@@ -86,12 +86,12 @@ class Stream:
         self._number = number
         self._source = source
         self._target = target
-        self._journal = journal
+        self._order = order
         self._keeps_target = keeps_target
         self.thread = Thread(target=self._run, name="accord-tap", daemon=True)
 
     def _run(self) -> None:
-        journal = self._journal
+        order = self._order
         is_open = True
         while is_open:
             self.is_idle = True
@@ -99,16 +99,16 @@ class Stream:
             self.is_idle = False
             if not data:
                 break
-            journal.note(self._number, data)
+            order.note(self._number, data)
             is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
-            journal.hand_over()
+            order.hand_over()
         # The end passes on at once, and is handed over behind that.
         if not self._keeps_target:
             os.close(self._target)
         os.close(self._source)
-        journal.note(self._number, b"")
-        journal.hand_over()
+        order.note(self._number, b"")
+        order.hand_over()
         self.is_idle = True
 
 
@@ -132,18 +132,18 @@ def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter], report:
         recorder.abandon()
         raise
     child.append(process)
-    journal = Journal(recorder.take)
+    order = ReadOrder(recorder.take)
     recorder.started(process.pid, argv)
-    up = Stream(CLIENT_STREAM, stdin, _descriptor(process.stdin), journal)
-    down = Stream(AGENT_STREAM, _descriptor(process.stdout), stdout, journal)
-    errors = Stream(STDERR_STREAM, _descriptor(process.stderr), stderr, journal, keeps_target=True)
+    up = Stream(CLIENT_STREAM, stdin, _descriptor(process.stdin), order)
+    down = Stream(AGENT_STREAM, _descriptor(process.stdout), stdout, order)
+    errors = Stream(STDERR_STREAM, _descriptor(process.stderr), stderr, order, keeps_target=True)
     for stream in (up, down, errors):
         stream.thread.start()
     status = _wait(process)
     _drain((down, errors), up)
     # The program ended by itself: what it left running is not ours to end.
     lineage.disown(marker)
-    journal.close()
+    order.close()
     recorder.ended(status)
     return _SIGNALLED - status if status < 0 else status
 
@@ -258,7 +258,7 @@ def _read(source: int) -> bytes:
 
 
 def _write(target: int, data: bytes) -> bool:
-    """Whether all of it was written; False where nobody reads it any more."""
+    """Whether all of it was written; False where the other end is closed."""
     rest = memoryview(data)
     while rest:
         try:

@@ -75,7 +75,7 @@ def _report(sentence: str) -> None:
     try:
         remark(filled("tap: {}", exact(sentence)))
     except OSError:
-        """Nobody reads our stderr, and the conversation goes on all the same."""
+        """Our stderr is closed, and the conversation goes on all the same."""
 
 
 def _open(options: argparse.Namespace, command: Sequence[str], pid: int) -> TraceWriter:

@@ -35,7 +35,7 @@ class RecordedStep:
 
     @property
     def body(self) -> Any:
-        """What is compared: the params, or the answer as `{"result": …}` or `{"error": …}`."""
+        """The compared part: the params, or the answer as `{"result": …}` or `{"error": …}`."""
         if self.value is None:
             return None
         if self.kind == "response":
