@@ -160,9 +160,9 @@ class OutgoingStreams:
         self._streams: dict[Stream, OutgoingStream] = {}
         self._held_bytes = 0
         self._replayable_bytes = 0
-        """What was written for a client that acknowledges nothing."""
+        """The bytes that were written for a client that acknowledges nothing."""
         self._written: list[tuple[OutgoingStream, int]] = []
-        """What was taken, oldest first: the stream, and how many messages; for a client that acknowledges none."""
+        """Batches that were taken, oldest first: stream and number of messages; for a client that acknowledges none."""
         self.acknowledges = False
 
     def __len__(self) -> int:
