@@ -61,7 +61,8 @@ async def serving(
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
-        "PYTHONPATH": str(HERE),
+        # Behind it: the sources of a mutant, where one is judged.
+        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }
