@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from benchmarks.harness import Results
@@ -131,10 +131,10 @@ class Verdict(NamedTuple):
         return self.measured < goal.limit if goal.bound == "≥" else self.measured > goal.limit
 
 
-def judge(results: Mapping[str, Results]) -> list[Verdict]:
+def judge(results: Mapping[str, Results], goals: Sequence[Goal] = GOALS) -> list[Verdict]:
     """Every goal against the results, which are found by the names of their scenarios."""
     nothing = Results("nothing")
-    return [_judge(goal, results.get(goal.scenario, nothing)) for goal in GOALS]
+    return [_judge(goal, results.get(goal.scenario, nothing)) for goal in goals]
 
 
 def _judge(goal: Goal, results: Results) -> Verdict:

@@ -31,6 +31,7 @@ PAGES = (
     "accord.adapters",
     "accord.evaluation",
     "accord.serve",
+    "accord.trace",
 )
 SIDES = frozenset(page.partition(".")[2] for page in PAGES[1:])
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"

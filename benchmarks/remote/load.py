@@ -60,8 +60,7 @@ class _Session:
             number, data = self.prompts.popleft()
             self.open_prompts[number] = self
             self.sent_at = time.perf_counter()
-            connection = self.connection
-            (connection.link if isinstance(connection, WebSocketConnection) else connection.posts).sendall(data)
+            self.connection.write(data)
 
 
 @dataclass
@@ -108,7 +107,8 @@ def prompt_all(kind: str, server: ServerProcess, shape: LoadShape) -> dict[str, 
             sessions.append(session)
         if number % 20 == 0:
             for each in connections:
-                each.refresh()
+                if isinstance(each, WebSocketConnection):
+                    each.refresh()
     poll = select.epoll()
     for descriptor in streams:
         poll.register(descriptor, select.EPOLLIN)
@@ -147,8 +147,10 @@ def _open_sessions(
         data: deque[tuple[int, bytes]] = deque()
         for number in itertools.islice(numbers, shape.prompts):
             text = prompt(number, session_id, shape.updates, _SIZE)
-            is_socket = isinstance(connection, WebSocketConnection)
-            data.append((number, frame(text) if is_socket else connection.post(text, session_id)))
+            if isinstance(connection, WebSocketConnection):
+                data.append((number, frame(text)))
+            else:
+                data.append((number, connection.post(text, session_id)))
         reader = connection.link if isinstance(connection, WebSocketConnection) else connection.streams[session_id]
         yield (
             streams.setdefault(reader.fileno(), _Stream(reader, open_prompts)),

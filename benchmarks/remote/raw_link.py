@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import struct
+import time
 from typing import Any
 
 from benchmarks.remote.server_process import TOKEN, ServerProcess
@@ -21,6 +22,8 @@ TIMEOUT_SECONDS = 120
 READ_BYTES = 1 << 20
 INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
 _NUMBER = re.compile(rb'"text": ?"(\d{8}) ')
+# uvicorn and node close an idle socket after five.
+_KEPT_SECONDS = 3.0
 _PING = b"\x89\x04"
 _AUTHORIZATION = f"Authorization: Bearer {TOKEN}\r\n"
 
@@ -39,9 +42,7 @@ def request(number: int, method: str, params: dict[str, Any]) -> bytes:
 
 def prompt(number: int, session_id: str, updates: int, size: int) -> bytes:
     command = json.dumps({"op": "stream", "n": updates, "size": size})
-    return request(
-        number, "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": command}]}
-    )
+    return request(number, "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": command}]})
 
 
 def numbers_in(data: bytes) -> list[int]:
@@ -57,7 +58,8 @@ def dial(port: int) -> socket.socket:
 
 def read_until(link: socket.socket, wanted: bytes) -> bytes:
     """Everything up to the read that has `wanted` in it."""
-    chunks, tail = [], b""
+    chunks: list[bytes] = []
+    tail = b""
     while True:
         chunk = link.recv(READ_BYTES)
         if not chunk:
@@ -107,12 +109,15 @@ class WebSocketConnection:
     def stream(self, session_id: str, updates: int, size: int) -> bytes:
         """One prompt; what came up to its answer."""
         self._number += 1
-        self.link.sendall(frame(prompt(self._number, session_id, updates, size)))
+        self.write(frame(prompt(self._number, session_id, updates, size)))
         return read_until(self.link, b'"stopReason"')
+
+    def write(self, data: bytes) -> None:
+        self.link.sendall(data)
 
     def refresh(self) -> None:
         """Answer the pings that came while nothing was read."""
-        self.link.setblocking(False)
+        self.link.settimeout(0)
         try:
             answer_pings(self.link, self.link.recv(READ_BYTES))
         except BlockingIOError:
@@ -130,6 +135,8 @@ class HttpConnection:
     def __init__(self, server: ServerProcess) -> None:
         self._port, self._root = server.port, server.root
         self.posts = dial(server.port)
+        self._posted_at = time.monotonic()
+        self._old_posts: list[socket.socket] = []
         self.id = ""
         self.streams: dict[str | None, socket.socket] = {}
         self._number = 0
@@ -167,8 +174,7 @@ class HttpConnection:
     def new_session(self) -> str:
         self._number += 1
         body = request(self._number, "session/new", {"cwd": self._root, "mcpServers": []})
-        self.refresh()
-        self.posts.sendall(self.post(body))
+        self.write(self.post(body))
         session_id = session_id_in(read_until(self.streams[None], b'"sessionId"'))
         self.open_stream(session_id)
         return session_id
@@ -176,23 +182,30 @@ class HttpConnection:
     def stream(self, session_id: str, updates: int, size: int) -> bytes:
         """One prompt; what came up to its answer."""
         self._number += 1
-        self.posts.sendall(self.post(prompt(self._number, session_id, updates, size), session_id))
+        self.write(self.post(prompt(self._number, session_id, updates, size), session_id))
         return read_until(self.streams[session_id], b'"stopReason"')
+
+    def write(self, data: bytes) -> None:
+        if time.monotonic() - self._posted_at > _KEPT_SECONDS:
+            self.refresh()
+        self._posted_at = time.monotonic()
+        self.posts.sendall(data)
 
     def refresh(self) -> None:
         """Servers close a socket for POST on which nothing comes for seconds: take another one."""
-        self.posts.close()
+        self._old_posts.append(self.posts)  # an answer may be under way
         self.posts = dial(self._port)
+        self._posted_at = time.monotonic()
 
     def close(self) -> None:
-        for link in (self.posts, *self.streams.values()):
+        for link in (self.posts, *self._old_posts, *self.streams.values()):
             link.close()
 
 
 def frame(text: bytes) -> bytes:
     """A text frame of a client; a mask of zeros leaves the text as it is."""
     size = len(text)
-    if size < 126:  # noqa: PLR2004 - lengths of RFC 6455, 5.2
+    if size < 126:
         head = struct.pack("!BB", 0x81, 0x80 | size)
     elif size < 1 << 16:
         head = struct.pack("!BBH", 0x81, 0x80 | 126, size)

@@ -42,7 +42,7 @@ def _play(name: str, servers: list[str], rounds: int, *, quick: bool) -> Results
         for each in [*servers[first:], *servers[:first]]:
             try:
                 with serving(each) as server:
-                    numbers = scenario.play(server, quick)
+                    numbers = scenario.play(server, quick=quick)
             except (OSError, ValueError) as error:
                 print(f"! {name}, {each}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
                 numbers = {}

@@ -22,11 +22,11 @@ _SETTLE_SECONDS = 1.0
 class Scenario(NamedTuple):
     """`play` is given a fresh server, and whether counts are small."""
 
-    play: Callable[[ServerProcess, bool], dict[str, float]]
+    play: Callable[..., dict[str, float]]
     most_rounds: int
 
 
-def stream(kind: str, server: ServerProcess, quick: bool) -> dict[str, float]:
+def stream(kind: str, server: ServerProcess, *, quick: bool) -> dict[str, float]:
     """One prompt with many updates, after a smaller one that warms the server."""
     updates = 10_000 if quick else 50_000
     connection = opened(kind, server)
@@ -41,7 +41,7 @@ def stream(kind: str, server: ServerProcess, quick: bool) -> dict[str, float]:
     return {"updates_per_s": updates / wall, "server_cpu_us_per_update": spent / updates * 1e6}
 
 
-def idle(kind: str, server: ServerProcess, quick: bool) -> dict[str, float]:
+def idle(kind: str, server: ServerProcess, *, quick: bool) -> dict[str, float]:
     """Connections that do nothing: memory of the server with them, and again when each has a session."""
     count = 200 if quick else 1000
     first = opened(kind, server)
@@ -75,7 +75,7 @@ def _refresh_some(connections: list[WebSocketConnection | HttpConnection], numbe
                 connection.refresh()
 
 
-def load(kind: str, server: ServerProcess, quick: bool) -> dict[str, float]:
+def load(kind: str, server: ServerProcess, *, quick: bool) -> dict[str, float]:
     """200 connections with 5 sessions each that prompt all the time."""
     shape = LoadShape(40, 5, 3, 10) if quick else LoadShape(200, 5, 5, 10)
     return prompt_all(kind, server, shape)

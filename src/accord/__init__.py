@@ -3,8 +3,8 @@
 `accord` has the entry points (`Agent`, `connect`, `open`), what both sides share (content, events, options, the
 transcript, errors) and the engine. `accord.agent` has what an agent's author is given, `accord.client` what a client's
 author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker, `accord.serve` the server
-for the network, `accord.adapters` what serves the agents of other frameworks. The types of an edition are in
-`accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+for the network, `accord.adapters` what serves the agents of other frameworks, `accord.trace` the wire in a file. The
+types of an edition are in `accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
 
 Names are loaded when they are first used, so that `import accord` stays cheap.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         evaluation as evaluation,
         serve as serve,
         testing as testing,
+        trace as trace,
     )
     from accord.agent import (
         Agent as Agent,
@@ -313,5 +314,5 @@ else:
             "accord.workspace.files": "ReadHook WriteHook",
         },
         eager=("__version__",),
-        submodules=("adapters", "agent", "check", "client", "evaluation", "serve", "testing"),
+        submodules=("adapters", "agent", "check", "client", "evaluation", "serve", "testing", "trace"),
     )

@@ -29,6 +29,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from accord.adapters.ag_ui import serve
 from tests.adapters import rehearsed_tools as tools
 from tests.adapters.rehearsal import Call, Say, Think, steps
 
@@ -130,3 +131,4 @@ def _conversation(messages: list[dict[str, Any]]) -> tuple[list[str], list[str],
 
 
 agent = RehearsedAgent()
+bridge = serve(agent, "rehearsed")

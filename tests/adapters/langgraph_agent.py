@@ -72,7 +72,7 @@ class RehearsedModel(BaseChatModel):
 @tool
 def delete_file(path: str) -> str:
     """Delete a file."""
-    (Path(accord.current_turn(blocking=True).session.cwd) / path).unlink()
+    (Path(accord.current_turn(blocking=True).session.cwd) / path).unlink(missing_ok=True)
     return "removed"
 
 

@@ -23,7 +23,15 @@ import accord
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
-AGENTS = {"pydantic_ai": "tests.adapters.pydantic_ai_agent", "langchain": "tests.adapters.langgraph_agent"}
+AGENTS = {
+    "pydantic_ai": "tests.adapters.pydantic_ai_agent",
+    "langchain": "tests.adapters.langgraph_agent",
+    "agents": "tests.adapters.openai_agents_agent",
+    "google.adk": "tests.adapters.google_adk_agent",
+    "strands": "tests.adapters.strands_agent",
+}
+BRIDGED = {"ag_ui": "tests.adapters.ag_ui_agent"}
+"""AG-UI has no class by which an object is recognised: its module has an `accord.Agent`, made by `serve`."""
 TEN_LINES = {
     "pydantic_ai": """\
 from pydantic_ai import Agent
@@ -50,22 +58,65 @@ class Model(FakeListChatModel):
 
 agent = create_agent(Model(), tools=[])
 """,
+    "agents": """\
+from agents import Agent, set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message
+
+set_tracing_disabled(True)
+agent = Agent(name="support", model=ScriptedModel([[assistant_message("I am here.")]]))
+""",
+    "google.adk": """\
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+
+class Model(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="I am here.")]))
+
+
+agent = LlmAgent(name="support", model=Model(model="stand-in"))
+""",
+    "strands": """\
+from strands import Agent
+from strands.models.model import Model
+
+
+class StandIn(Model):
+    get_config = update_config = structured_output = lambda self, **_: {}
+
+    async def stream(self, *given, **options):
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockDelta": {"delta": {"text": "I am here."}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+agent = Agent(name="support", model=StandIn())
+""",
 }
 pytestmark = pytest.mark.skipif(
     "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
 )
-IN_EVERY_FRAMEWORK = pytest.mark.parametrize(
-    "framework",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.skipif(
-                importlib.util.find_spec(name) is None, reason=f"{name} is missing: scripts/adapters installs it"
-            ),
-        )
-        for name in AGENTS
-    ],
-)
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package is there; `google` is a folder of many."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _param(name: str) -> Any:
+    missing = pytest.mark.skipif(not _is_installed(name), reason=f"{name} is missing: scripts/adapters installs it")
+    return pytest.param(name, marks=missing)
+
+
+IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", map(_param, AGENTS))
+IN_EVERY_FRAMEWORK_AND_BRIDGE = pytest.mark.parametrize("framework", map(_param, {**AGENTS, **BRIDGED}))
 
 
 def command(text: str) -> list[str]:
@@ -79,15 +130,14 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
-@IN_EVERY_FRAMEWORK
+@IN_EVERY_FRAMEWORK_AND_BRIDGE
 @pytest.mark.parametrize("edition", ["1", "2-june", "2"])
 @pytest.mark.timeout(limit(600))
 def test_the_checker_finds_nothing_to_remark(framework: str, edition: str, tmp_path: Path) -> None:
     prompts = ["--prompt", "hello", "--tool-prompt", "delete", "--cancel-prompt", "sleep"]
     line = [sys.executable, "-m", "accord", "check", "--edition", edition, *prompts, "--json", "report.json", "--"]
-    done = subprocess.run(
-        [*line, *command(f"{AGENTS[framework]}:agent")], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    agent = f"{AGENTS[framework]}:agent" if framework in AGENTS else f"{BRIDGED[framework]}:bridge"
+    done = subprocess.run([*line, *command(agent)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads((tmp_path / "report.json").read_text())
     judged = [each for report in document.get("reports", [document]) for each in report["requirements"]]

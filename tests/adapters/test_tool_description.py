@@ -23,6 +23,7 @@ from accord.adapters.tool_description import below, kind_of, paths_of, proposed_
         ("execute_command", "execute"),
         ("HTTPGet", "fetch"),
         ("think", "think"),
+        ("write_todos", "think"),
         ("catalogue", "other"),
         ("formless", "other"),
         ("weather", "other"),

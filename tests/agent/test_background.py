@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -237,7 +238,9 @@ async def test_a_client_can_stop_a_command_in_the_background(tmp_path: Path) -> 
         assert (await hand.turn(session)).text == "done"
 
 
-async def test_closing_the_session_ends_a_command_that_was_kept(tmp_path: Path) -> None:
+async def test_closing_the_session_ends_a_command_that_was_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with served(agent_of(Keeper().reply), "v2") as hand:
         session, _, terminal = await running(hand, tmp_path)
         start = len(hand.received)
@@ -248,6 +251,15 @@ async def test_closing_the_session_ends_a_command_that_was_kept(tmp_path: Path) 
         assert [update["terminalId"] for update in ended] == [terminal]
         assert heard.updates[-1]["background"] == []
         assert await hand.drain() == []
+    assert not caplog.records, "the end of the command is reported twice, and both times in order"
+
+
+async def test_a_client_that_leaves_ends_a_command_that_was_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(agent_of(Keeper().reply), "v2") as hand:
+        await running(hand, tmp_path)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 @IN_EVERY_EDITION

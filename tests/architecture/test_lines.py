@@ -38,7 +38,7 @@ ALLOWED = {
         "transport/routing.py",
     },
     "compares editions": {"protocol", "check"},
-    "splits bytes at line feeds": {"wire", "check", "compat/acp/process.py", "config", "stores", "transport"},
+    "splits bytes at line feeds": {"wire", "check", "compat/acp/process.py", "config", "stores", "trace", "transport"},
     "prints": {"cli", "check"},
 }
 _METHOD = re.compile(r"(session|fs|terminal|elicitation)/[a-z_]+")

@@ -93,7 +93,7 @@ def test_after_ctrl_c_everything_is_gone(two: Accord) -> None:
             if record["type"] == "message_chunk" and record["compare"] == "stalls":
                 break
         (root,) = copies(two)
-        (journal,) = root.glob("0/*/journal")
+        (journal,) = root.glob("trial-0/*/journal")
         agent = int(journal.read_text(encoding="utf-8").split()[1])
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 130

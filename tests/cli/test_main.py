@@ -14,7 +14,21 @@ from tests.cli.command import Accord
 from tests.limits import limit
 
 CPU_SECONDS = 0.15
-VERBS = ("run", "chat", "agents", "sessions", "cancel", "agent", "serve", "check", "new", "trace")
+VERBS = (
+    "run",
+    "chat",
+    "agents",
+    "sessions",
+    "cancel",
+    "agent",
+    "serve",
+    "fleet",
+    "check",
+    "new",
+    "trace",
+    "tap",
+    "replay",
+)
 
 
 def test_the_version_is_told(accord: Accord) -> None:
@@ -72,7 +86,7 @@ def test_the_lines_with_the_built_in_agent_work_in_an_empty_folder_one_after_ano
     assert (accord.cwd / "a.py").read_text() == "print(43)\n"
 
 
-@pytest.mark.parametrize("verb", ["tap", "replay", "inspect", "bridge", "proxy"])
+@pytest.mark.parametrize("verb", ["inspect", "bridge", "proxy"])
 def test_a_reserved_verb_says_that_it_comes_later(accord: Accord, verb: str) -> None:
     result = accord(verb, "demo")
     assert result.status == 2

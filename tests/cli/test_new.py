@@ -45,7 +45,11 @@ def test_project(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
 test_project.__test__ = False  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+# Those on other frameworks are tried where these are installed: scripts/adapters, tests/adapters/test_new_projects.py.
+HERE = ("plain", "pydantic-ai")
+
+
+@pytest.mark.parametrize("framework", HERE)
 def test_a_new_project_passes_its_test_as_it_is_written(framework: str, tmp_path: Path) -> None:
     if framework == "pydantic-ai":
         pytest.importorskip("pydantic_ai", reason="pydantic-ai is missing: install accord[agent]")
@@ -61,15 +65,16 @@ def test_a_new_project_passes_its_test_as_it_is_written(framework: str, tmp_path
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("framework", HERE)
 def test_a_new_project_keeps_the_protocol_as_it_is_written(framework: str, tmp_path: Path) -> None:
     assert accord(tmp_path, "new", "word-counter", "--framework", framework).returncode == 0
     done = test_project(tmp_path / "word-counter")
     assert done.returncode == 0, done.stdout
 
 
-def test_the_project_has_an_entry_point_a_workflow_and_lines_for_editors() -> None:
-    files = files_of("word-counter", "plain")
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_project_has_an_entry_point_a_workflow_and_lines_for_editors(framework: str) -> None:
+    files = files_of("word-counter", framework)
     project = tomllib.loads(files["pyproject.toml"])
     assert project["project"]["scripts"] == {"word-counter": "word_counter.agent:main"}
     assert "${{ matrix.python }}" in files[".github/workflows/test.yml"]
@@ -77,6 +82,10 @@ def test_the_project_has_an_entry_point_a_workflow_and_lines_for_editors() -> No
     commands = [entry["command"] for each in snippets for entry in each["agent_servers"].values()]
     assert commands == ["/path/to/.venv/bin/word-counter"] * 2
     assert not [path for path, text in files.items() if "$module" in text or "$name" in text]
+    for path, text in files.items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
+            assert all(len(line) <= 120 for line in text.splitlines())
 
 
 @pytest.mark.parametrize("name", ["Upper", "with space", "../up", "-x", "", "class", "json", "accord", "a_b", "a--b"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -12,6 +13,7 @@ from typing import TypeAlias
 import pytest
 
 from accord.cli.main import main
+from accord.trace.exports.formats import EXPORTS
 from accord.trace.index_file import index_path
 from tests.cli.command import Accord, Result
 from tests.limits import limit
@@ -61,6 +63,21 @@ def test_each_record_is_one_line_with_its_facts(accord: Accord, trace: Path) -> 
     assert "(open)" in lines[17]
 
 
+def test_a_reader_that_closes_the_pipe_is_no_error(accord: Accord) -> None:
+    write(accord.cwd / "long.jsonl", header(), *handshake(), *turns(1, 3000))
+    line = shlex.join([*accord.argv, "trace", "long.jsonl", "--as", "ndjson"])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"({line}; echo $? >status) | head -n 1"],
+        env=accord.env,
+        cwd=accord.cwd,
+        capture_output=True,
+        timeout=limit(40),
+        check=True,
+    )
+    assert done.stderr == b""
+    assert (accord.cwd / "status").read_text(encoding="utf-8").strip() == "0"
+
+
 def test_nothing_of_a_trace_reaches_the_terminal_as_a_control_sequence(run: Run, trace: Path) -> None:
     for options in ([], ["--stats"], ["--validate"]):
         assert "\x1b" not in run(trace.name, *options).stdout
@@ -72,7 +89,7 @@ def test_filters_are_combined(run: Run, trace: Path) -> None:
 
     assert numbers("--method", "session/prompt") == [6, 9, 10, 13]
     assert numbers("--method", "session/prompt", "--from", "client") == [6, 10]
-    assert numbers("--session", "s2") == [14, 15, 16]
+    assert numbers("--session", "s2") == numbers("--session", "long") == [14, 15, 16]
     assert numbers("--errors") == [16, 17]
     assert numbers("--grep", "question [1-9]") == [10]
 
@@ -159,6 +176,7 @@ def test_a_message_that_does_not_fit_and_a_broken_rule_are_named_and_the_status_
     assert "no_such/method" in result.stdout
     assert "ACCORD-PATH-001" in result.stdout
     assert "3 messages and" in result.stdout
+    assert "1 messages and" in run("bad.jsonl", "--validate", "--method", "session/update").stdout
 
 
 # --- usage
@@ -190,6 +208,44 @@ def test_a_line_or_a_file_that_cannot_be_used_is_one_sentence_and_status_two(
     assert (result.status, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert "Traceback" not in result.stderr
+
+
+HOSTILE = (
+    b'{"type":"text","t":1,"conn":1,"from":"agent","to":"client","enc":"base64","raw":"!!a"}\n',
+    text(AGENT, request(1, "a"), t=1e308),
+    text(CLIENT, {"jsonrpc": "2.0", "id": 1, "result": {}}, t=-1e308),
+    b'{"type":"text","t":1,"conn":99999999999999999999,"from":"client","to":"agent","raw":"{}"}\n',
+    b'{"type":"text","t":1,"conn":-5,"from":"client","to":"agent","raw":"{}"}\n',
+    b'{"type":"header","t":1}\n{"type":"end"}\n{"type":"start","pid":"x"}\n{"type":"stderr","raw":5}\n',
+    b'\n[]\n{"type":["x"]}\n{"type":"note"}\n\xff\xfe\n{"type":"text","raw":"\xff"}\n',
+    text(AGENT, "[" * 5000),
+    text(AGENT, {"jsonrpc": "2.0", "id": {"a": 1}, "method": ["x"]}),
+    text(AGENT, {"jsonrpc": "2.0", "id": 5, "error": "x"}),
+    text(CLIENT, request(10**30, "initialize", protocolVersion=10**30)),
+    text(AGENT, {"jsonrpc": "2.0", "id": 10**30, "result": {"protocolVersion": "x"}}),
+    text(AGENT, request(7, "session/request_permission", sessionId="s1", toolCall=5, options="x")),
+    text(CLIENT, {"jsonrpc": "2.0", "id": 7, "result": []}),
+    text(AGENT, '"\\ud800"'),
+    *(
+        text(AGENT, {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": update}})
+        for update in ({"sessionUpdate": ["x"]}, {"sessionUpdate": "tool_call", "toolCallId": None}, 5)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--stats"], ["--validate"], ["--errors"], ["--grep", "x"], *(["--as", name] for name in EXPORTS)],
+    ids=" ".join,
+)
+def test_hostile_records_are_shown_and_converted_without_a_traceback(
+    accord: Accord, run: Run, options: list[str]
+) -> None:
+    write(accord.cwd / "hostile.jsonl", header(), *handshake(), *turns(1, 1), *HOSTILE)
+    result = run("hostile.jsonl", *options)
+    assert result.status == (1 if options == ["--validate"] else 0)
+    assert result.stdout
+    assert result.stderr == ""
 
 
 # --- a trace that grows

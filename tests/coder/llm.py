@@ -187,8 +187,9 @@ class Hang:
 class FakeModel:
     """The server: where it listens, and what it was asked."""
 
-    def __init__(self, steps: Sequence[PlanStep]) -> None:
+    def __init__(self, steps: Sequence[PlanStep], otherwise: PlanStep | None = None) -> None:
         self._steps = list(steps)
+        self._otherwise = otherwise or Say("There is no step left.")
         self._wires: list[Wire] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Any] = []
@@ -204,7 +205,7 @@ class FakeModel:
             wire = next(kind for end, kind in WIRES.items() if path.endswith(end))()
             self._wires.append(wire)
             self.asked.append(body)
-            step = self._steps.pop(0) if self._steps else Say("There is no step left.")
+            step = self._steps.pop(0) if self._steps else self._otherwise
             await step.answer(Line(reader, writer, wire, len(self.asked)), self)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # whoever asked is gone
@@ -242,9 +243,9 @@ async def _request(reader: asyncio.StreamReader) -> tuple[str, Any]:
 
 
 @asynccontextmanager
-async def serve(*steps: PlanStep) -> AsyncIterator[FakeModel]:
-    """The model, on a port that the system chooses, for as long as the block lasts."""
-    model = FakeModel(steps)
+async def serve(*steps: PlanStep, otherwise: PlanStep | None = None) -> AsyncIterator[FakeModel]:
+    """The model, on a port that the system chooses, for as long as the block lasts; `otherwise` follows the steps."""
+    model = FakeModel(steps, otherwise)
     server = await asyncio.start_server(model.attend, "127.0.0.1", 0, limit=2**26)
     model.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:

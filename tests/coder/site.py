@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -38,9 +39,9 @@ class Site:
 
 
 @asynccontextmanager
-async def serving(answers: Mapping[str, Answer]) -> AsyncIterator[Site]:
+async def serving(answers: Mapping[str, Answer], tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
     site = Site(answers)
-    server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(site.serve, "127.0.0.1", 0, ssl=tls)
     site.port = server.sockets[0].getsockname()[1]
     try:
         yield site

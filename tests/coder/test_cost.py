@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import accord
 from tests.agent.rig import Hand, allow, served
 from tests.coder.rig import agent_with, call, say, talk
+from tests.limits import limit
 
+SERVER = """
+import os, time
+print('x' * 9_000, flush=True)
+while not os.path.exists('go'):
+    time.sleep(0.01)
+print('ready', flush=True)
+time.sleep(1000)
+"""
 LINE = "a line of a large file, with some words in it\n"
 
 
@@ -55,18 +68,60 @@ async def test_our_own_client_gets_both_texts(tmp_path: Path) -> None:
     assert (change.old, change.new) == (before, after)
 
 
-async def test_in_v1_much_output_of_a_command_is_sent_little_more_than_twice(tmp_path: Path) -> None:
-    printed = "".join(f"{number:06} {'x' * 52}\n" for number in range(4_000))
-    program = "import sys,time\nfor n in range(4000):\n    print(f'{n:06}', 'x' * 52, flush=n % 20 == 0)\n"
-    (tmp_path / "print.py").write_text(program, encoding="utf-8")
+async def printed_by(program: str, folder: Path, edition: str) -> Hand:
+    (folder / "print.py").write_text(program, encoding="utf-8")
     agent, model = agent_with(call("run", command=f"{sys.executable} print.py"), say("Done."))
-    async with served(agent, "v1", max_bytes=64 * 1024 * 1024) as hand:
+    async with served(agent, edition, max_bytes=64 * 1024 * 1024) as hand:
+        hand.answers["session/request_permission"] = allow
+        session = await hand.new_session(str(folder))
+        await hand.turn(session)
+        assert model.results()[0].text.startswith("It ended with exit code 0.")
+        return hand
+
+
+@pytest.mark.parametrize("edition", ["v1", "june"])
+async def test_much_output_of_a_command_is_sent_once_and_little_more(tmp_path: Path, edition: str) -> None:
+    printed = "".join(f"{number:06} {'x' * 52}\n" for number in range(4_000))
+    program = """
+import time
+for number in range(4000):
+    print(f'{number:06}', 'x' * 52, flush=number % 20 == 0)
+    if number % 20 == 0:
+        time.sleep(0.003)
+"""
+    hand = await printed_by(program, tmp_path, edition)
+
+    assert len(printed) == 240_000
+    shown = [each["content"] for each in hand.updates if each.get("content") and "toolCallId" in each]
+    assert shown[-1][-1]["content"]["text"].startswith(printed), "all of it, when the command has ended"
+    assert received_bytes(hand) < 1.2 * len(printed)
+
+
+async def test_in_v1_a_little_output_in_many_pieces_is_not_sent_with_every_piece(tmp_path: Path) -> None:
+    program = "import os,time\nfor n in range(1600):\n    os.write(1, b'0123456789\\n'); time.sleep(0.0005)\n"
+    hand = await printed_by(program, tmp_path, "v1")
+
+    shown = [each["content"] for each in hand.updates if each.get("content") and "toolCallId" in each]
+    assert shown[-1][-1]["content"]["text"].startswith("0123456789\n" * 1600)
+    assert received_bytes(hand) < 150_000
+
+
+@pytest.mark.parametrize("edition", ["v1", "june", "v2"])
+async def test_a_line_that_a_running_command_printed_is_shown_while_it_runs(tmp_path: Path, edition: str) -> None:
+    (tmp_path / "serve.py").write_text(SERVER, encoding="utf-8")
+    agent, _ = agent_with(call("run", command=f"{sys.executable} serve.py", background=True), say("Done."))
+    async with served(agent, edition) as hand:
         hand.answers["session/request_permission"] = allow
         session = await hand.new_session(str(tmp_path))
         await hand.turn(session)
+        (tmp_path / "go").touch()
+        async with asyncio.timeout(limit(20)):
+            while not any(_shows(each, "ready") for each in hand.updates):
+                await hand.hear()
 
-        assert model.results()[0].text.startswith("It ended with exit code 0.")
-        assert len(printed) == 240_000
-        shown = [each["content"] for each in hand.updates if each.get("content") and "toolCallId" in each]
-        assert shown[-1][-1]["content"]["text"].startswith(printed), "all of it, when the command has ended"
-        assert received_bytes(hand) < 2.5 * len(printed)
+
+def _shows(update: Any, text: str) -> bool:
+    """Whether an update has a text, also in the bytes of a terminal's output."""
+    if update.get("sessionUpdate") == "terminal_output_chunk":
+        return text.encode() in base64.b64decode(update["data"])
+    return text in json.dumps(update)

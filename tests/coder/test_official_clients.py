@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from accord.coder.memory import SUMMARY
 from tests.coder.llm import Say, serve
 from tests.coder.rig import project
 from tests.coder.site import page, serving
@@ -18,14 +19,16 @@ from tests.limits import limit
 
 PEERS = Path(__file__).parent / "peers"
 PROMPTS = ["replace pritn with print in a.py", "run PYTHON a.py", "search print", "make me rich"]
-CLIENTS = ["py v1", "ts v1", "ts v2"]
+CLIENTS = ["py v1", "py v2", "ts v1", "ts v2"]
 
 pytestmark = pytest.mark.interop
 
 
 def _program(client: str, request: pytest.FixtureRequest) -> tuple[list[str], dict[str, str]]:
-    if client == "py v1":
-        return [str(request.getfixturevalue("python_peer_v1")), "-W", "ignore", str(PEERS / "py_v1_client.py")], {}
+    if client.startswith("py"):
+        edition = client[3:]
+        python = request.getfixturevalue(f"python_peer_{edition}")
+        return [str(python), "-W", "ignore", str(PEERS / f"py_{edition}_client.py")], {}
     home = {"ACCORD_TS_PEER": str(request.getfixturevalue("typescript_peer"))}
     return ["node", str(PEERS / "ts_client.mjs")], {**home, "ACCORD_EDITION": client[-1]}
 
@@ -95,18 +98,24 @@ async def test_an_official_client_holds_a_turn_with_each_feature(
         assert text in shown
 
 
-async def test_an_official_client_reaches_a_model_that_knows_the_project(
-    tmp_path: Path, request: pytest.FixtureRequest
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_an_official_client_chooses_among_models_that_know_the_project(
+    client: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder = project(tmp_path / "project", **{"AGENTS.md": "Always say please."})
-    argv, more = _program("ts v2", request)
-    env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(["hello"])}
-    async with serve(Say("Hello, please.")) as model:
-        coder = [sys.executable, "-m", "accord.coder", "--store", "none", "--model", "fake", "--base-url", model.url]
-        report = await _report([*argv, *coder], env)
+    argv, more = _program(client, request)
+    steps = ["hello", {"option": "model", "value": "large"}, {"option": "effort", "value": "high"}, "again", "/compact"]
+    env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps([*steps, "go on"])}
+    async with serve(Say("Hello, please."), Say("Once more."), Say("We met."), Say("I go on.")) as model:
+        names = ("--model", "small", "--model", "large", "--base-url", model.url)
+        report = await _report([*argv, sys.executable, "-m", "accord.coder", "--store", "none", *names], env)
 
-    assert report["stops"] == ["end_turn"]
+    assert report["stops"] == ["end_turn"] * 4
+    assert [each["model"] for each in model.asked] == ["small", "large", "large", "large"]
+    assert "reasoning_effort" not in model.asked[0]
+    assert model.asked[1]["reasoning_effort"] == "high"
     assert "Always say please." in model.system()
+    assert model.conversation()[0] == ("user", f"{SUMMARY}We met.")
 
 
 def _is_gone(pid: int) -> bool:

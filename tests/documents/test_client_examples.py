@@ -44,6 +44,14 @@ def test_ask_prints_what_the_agent_says(run: object) -> None:
     assert "hello" in run("ask.py", "hello", "--", *ECHO)  # type: ignore[operator]
 
 
+def test_record_shows_where_the_time_went(run: object, tmp_path: Path) -> None:
+    said = run("record.py", "hello", "--", *ECHO)  # type: ignore[operator]
+
+    assert "hello" in said
+    assert "client  session/prompt  1" in said
+    assert (tmp_path / "project" / "talk.jsonl").stat().st_mode & 0o077 == 0
+
+
 def test_policy_asks_about_what_no_rule_covers(run: object, tmp_path: Path) -> None:
     said = run(  # type: ignore[operator]
         "policy.py", "replace colour by color in notes.txt", "--", *REPLACER, answers="2\n"

@@ -76,7 +76,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_there_is_a_test_for_every_block() -> None:
-    numbers = {"": 2, "Events": 1, "Errors": 1, "Notebooks": 5, "Services for the agent": 1, "Debugging": 1}
+    numbers = {"": 2, "Events": 1, "Errors": 1, "Notebooks": 5, "Services for the agent": 1, "Debugging": 2}
     assert {heading: len(blocks(heading)) for heading in numbers} == numbers
     assert sum(numbers.values()) == GUIDE.count("```python\n")
 
@@ -244,6 +244,14 @@ asyncio.run(main())
     assert ways[0][0] == "out"
     assert '"initialize"' in ways[0][1]
     assert any(way == "in" and '"session/update"' in text for way, text in ways)
+
+
+def test_the_trace_of_the_guide_has_the_prompt(machine: Machine) -> None:
+    machine.run(blocks("Debugging")[1])
+
+    written = (machine.project / "talk.jsonl").read_text(encoding="utf-8")
+    assert "Explain this repository" in written
+    assert '"type":"end"' in written.splitlines()[-1]
 
 
 # --- the rest

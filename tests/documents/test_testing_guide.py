@@ -30,7 +30,7 @@ def test_every_block_passes_as_a_test_file(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert finished.returncode == 0, finished.stdout
     assert f"{len(blocks)} passed" in finished.stdout
 

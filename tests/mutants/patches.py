@@ -26,9 +26,61 @@ PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
 BLOCKING = "tests/agent/test_blocking.py::"
+SERVED_HTTP = "tests/serve/test_http.py::"
+SERVED_RESUMPTION = "tests/serve/test_resumption.py::"
+SERVED_PRINCIPALS = "tests/serve/test_principals.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- the fleet
+    Mutant(
+        "fleet",
+        "a forwarded request is forwarded again",
+        "serve/connections.py",
+        "        if node is not None and credentials.forwarded_by is not None:\n",
+        "        if node is not None and credentials.forwarded_by is None and not node:\n",
+        "tests/fleet/test_any_replica.py::test_a_forwarded_request_is_not_forwarded_again",
+    ),
+    Mutant(
+        "fleet",
+        "a session of another principal is opened",
+        "agent/session_registry.py",
+        "        return self._principal is None or record.principal == self._principal\n",
+        "        return self._principal is None or bool(record.principal)\n",
+        "tests/fleet/test_any_replica.py::test_a_session_of_another_principal_looks_like_one_that_does_not_exist",
+    ),
+    Mutant(
+        "fleet",
+        "sessions of all principals are listed",
+        "agent/session_list.py",
+        '        owned = {} if self._principal is None else {"principal": self._principal}\n',
+        "        owned: dict[str, str] = {}\n",
+        "tests/fleet/test_any_replica.py::test_a_session_of_another_principal_looks_like_one_that_does_not_exist",
+    ),
+    Mutant(
+        "fleet",
+        "a lost lease does not stop the turn",
+        "agent/open_session.py",
+        "        self.runner.store_failed(error)\n",
+        "",
+        "tests/fleet/test_failover.py::test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes_nothing",
+    ),
+    Mutant(
+        "fleet",
+        "a pass of another secret is accepted",
+        "serve/fleet_pass.py",
+        '        if not hmac.compare_digest(mac.encode("latin-1", "replace"), self._mac(body).encode()):\n',
+        "        if not mac:\n",
+        "tests/fleet/test_any_replica.py::test_a_pass_that_is_not_of_this_fleet_opens_nothing",
+    ),
+    Mutant(
+        "fleet",
+        "a node that drains keeps its sessions",
+        "serve/fleet.py",
+        "            await self.store.release_all()\n",
+        "            pass\n",
+        "tests/fleet/test_failover.py::test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over",
+    ),
     # --- dialects
     Mutant(
         "dialects",
@@ -983,7 +1035,7 @@ MUTANTS = (
     Mutant(
         "kept",
         "what a dead process left open stays open",
-        "agent/session_registry.py",
+        "agent/session_log.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)[:0] if heal else []\n",
         "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
@@ -1032,7 +1084,7 @@ MUTANTS = (
     Mutant(
         "one owner",
         "who does not own a session heals it",
-        "agent/session_registry.py",
+        "agent/session_log.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)\n",
         "tests/agent/test_owner.py::test_two_agents_of_one_process_share_a_session_and_heal_nothing",
@@ -1347,6 +1399,193 @@ MUTANTS = (
         "        self.left = list(trials)\n",
         "tests/evaluation/test_evaluate.py::test_results_are_lines_with_a_version_and_what_is_there_is_not_done_again",
     ),
+    # --- traces
+    Mutant(
+        "traces",
+        "the index pairs an answer with a request of its own direction",
+        "trace/index_columns.py",
+        "        asked = state.open.pop((connection, state.reverse[direction], message.id), None)\n",
+        "        asked = state.open.pop((connection, direction, message.id), None)\n",
+        "tests/trace/test_index.py::test_an_answer_goes_to_the_request_of_the_other_direction_although_both_have_its_id",
+    ),
+    Mutant(
+        "traces",
+        "a line that is not complete yet is indexed",
+        "trace/index.py",
+        '            cut = chunk.rfind(b"\\n")\n',
+        "            cut = len(chunk)\n",
+        "tests/trace/test_index.py::test_a_line_that_is_not_complete_yet_is_indexed_when_it_is",
+    ),
+    Mutant(
+        "traces",
+        "an index of another trace is used",
+        "trace/index_file.py",
+        "            return size >= state.end and self._print(state.end) == state.print\n",
+        "            return size >= state.end\n",
+        "tests/trace/test_index.py::test_an_index_that_does_not_fit_is_made_again",
+    ),
+    Mutant(
+        "traces",
+        "a newer trace is read",
+        "trace/format.py",
+        "    if version > VERSION:\n",
+        "    if version > VERSION + 1:\n",
+        "tests/trace/test_imports.py::test_a_file_that_cannot_be_used_is_refused_with_one_sentence",
+    ),
+    Mutant(
+        "traces",
+        "secrets of another tool's recording are in an export",
+        "trace/exports/selection.py",
+        "        self._redactor = None if is_masked else Redactor()\n",
+        "        self._redactor = None\n",
+        "tests/trace/test_exports.py::test_secrets_are_masked_on_the_way_out_unless_the_user_wants_them",
+    ),
+    Mutant(
+        "traces",
+        "an answer without a direction goes to the first open request, also to one that it does not fit",
+        "trace/direction.py",
+        "    fitting = [request for request in waiting if _fits(request, result)]\n",
+        "    fitting = waiting[:1]\n",
+        "tests/trace/test_imports.py::test_an_answer_that_two_requests_wait_for_belongs_to_the_one_that_it_fits",
+    ),
+    Mutant(
+        "traces",
+        "a checkpoint shares its transcript with the next message",
+        "trace/fold.py",
+        "            checkpoints.keep(place + 1, found)\n",
+        "            checkpoints.keep(place, found)\n",
+        "tests/trace/test_fold.py::test_a_fold_at_any_message_is_the_same_with_and_without_checkpoints",
+    ),
+    # --- the server
+    Mutant(
+        "serving",
+        "a token is not checked",
+        "serve/tokens.py",
+        "        return Principal(name) if credentials.token and hmac.compare_digest(given, expected) else None\n",
+        "        return Principal(name)\n",
+        f"{SERVED_HTTP}test_a_request_gets_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a foreign host is let in",
+        "serve/access.py",
+        '        if "*" not in self._hosts and host not in self._hosts:\n',
+        "        if False:\n",
+        f"{SERVED_HTTP}test_a_request_gets_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a page of a foreign origin is let in",
+        "serve/access.py",
+        "        if origin is not None and not self.allows_origin(origin):\n",
+        "        if False:\n",
+        "tests/serve/test_websocket.py::test_an_upgrade_is_refused_with_its_status",
+    ),
+    Mutant(
+        "serving",
+        "a body has no limit",
+        "serve/response.py",
+        "                if len(body) > max_bytes:\n",
+        "                if False:\n",
+        f"{SERVED_HTTP}test_a_body_in_chunks_over_the_limit_is_not_read_to_its_end",
+    ),
+    Mutant(
+        "serving",
+        "a message that was accepted is accepted again",
+        "serve/http.py",
+        "        if wanted <= connection.message_number:\n            return False\n",
+        "        if wanted <= connection.message_number:\n            return True\n",
+        f"{SERVED_HTTP}test_a_repeated_message_number_is_accepted_once",
+    ),
+    Mutant(
+        "serving",
+        "a message that did not arrive is said to be received",
+        "serve/websocket.py",
+        '        result = {"received": str(kept.received), "requests": requests}\n',
+        '        result = {"received": str(kept.received + 1), "requests": requests}\n',
+        f"{SERVED_RESUMPTION}test_a_cut_websocket_goes_on_where_it_was",
+    ),
+    Mutant(
+        "serving",
+        "a message behind the cursor is dropped",
+        "serve/outgoing_stream.py",
+        "        known = cursor - self._forgotten\n",
+        "        known = cursor - self._forgotten + 1\n",
+        f"{SERVED_RESUMPTION}test_a_cut_websocket_goes_on_where_it_was",
+    ),
+    Mutant(
+        "serving",
+        "a message that was not acknowledged is forgotten",
+        "serve/outgoing_stream.py",
+        "        self.forget(cursor - self._forgotten)\n",
+        "        self.forget(cursor - self._forgotten + 1)\n",
+        f"{SERVED_RESUMPTION}test_messages_that_the_client_has_are_forgotten_and_others_are_not",
+    ),
+    Mutant(
+        "serving",
+        "another principal's session can be used",
+        "serve/session_rules.py",
+        " or self._owners is None or self._owners.owns(self._principal.name, session_id):\n",
+        " or True:\n",
+        f"{SERVED_PRINCIPALS}test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unknown_one",
+    ),
+    Mutant(
+        "serving",
+        "another principal's connection can be used",
+        "serve/connections.py",
+        " if connection is not None and connection.principal.name == principal.name else None\n",
+        "\n",
+        f"{SERVED_PRINCIPALS}test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unknown_one",
+    ),
+    Mutant(
+        "serving",
+        "the beginning of a frame is lost",
+        "serve/socket_protocol.py",
+        "                self._unread = data[start:]\n",
+        "                pass\n",
+        "tests/serve/test_socket_protocol.py::test_messages_arrive_however_their_frames_are_cut",
+    ),
+    # --- the built-in agent: undo, output, pages
+    Mutant(
+        "coder",
+        "an undo that is killed forgets which files it has put back",
+        "coder/undo.py",
+        "            await on_put_back(done)\n",
+        "            pass\n",
+        "tests/coder/test_whole_sessions.py::test_a_session_with_a_turn_of_every_kind",
+    ),
+    Mutant(
+        "coder",
+        "the output of a command is sent again with every KiB",
+        "session/tool_state.py",
+        "PRINTED = 16 * 1024\n",
+        "PRINTED = 1024\n",
+        "tests/session/test_tool_state.py::test_all_output_of_a_command_is_shown_at_its_end_and_before_that_a_tenth_of_it",
+    ),
+    Mutant(
+        "coder",
+        "a line that a server printed is held back for ever",
+        "agent/publisher.py",
+        "        self._held_is_due = True\n",
+        "        self._held_is_due = False\n",
+        "tests/coder/test_cost.py::test_a_line_that_a_running_command_printed_is_shown_while_it_runs[v1]",
+    ),
+    Mutant(
+        "coder",
+        "a page leads from https to http",
+        "coder/tools/fetch.py",
+        '            if address.scheme == "https" and following.scheme == "http":\n',
+        '            if address.scheme == "http" and following.scheme == "https":\n',
+        "tests/coder/tools/test_fetch_tls.py::test_a_page_does_not_lead_from_https_to_http",
+    ),
+    Mutant(
+        "evaluations",
+        "the copy of a run that failed stays",
+        "evaluation/engine.py",
+        "            finally:\n                await copies.remove(folder)\n",
+        "            finally:\n                pass\n",
+        "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+    ),
     # --- telemetry
     Mutant(
         "telemetry",
@@ -1387,5 +1626,78 @@ MUTANTS = (
         '    if "opentelemetry.trace" not in modules and "opentelemetry.metrics" not in modules:\n',
         "    if not modules:\n",
         "tests/telemetry/test_processes.py::test_without_a_provider_nothing_is_imported_and_nothing_is_sent",
+    ),
+    Mutant(
+        "traces",
+        "a recorder that fails ends the conversation",
+        "trace/connection_trace.py",
+        "        except Exception as error:  # noqa: BLE001 - the conversation goes on, whatever the recorder does\n",
+        "        except OSError as error:\n",
+        "tests/client/test_trace.py::test_a_recorder_that_fails_harms_nothing",
+    ),
+    Mutant(
+        "traces",
+        "a trace of a connection lacks what could not be sent at once",
+        "trace/connection_trace.py",
+        "        self.recorder.text(self._own, self._other, text)\n        await self.transport.send(text)\n",
+        "        await self.transport.send(text)\n",
+        "tests/client/test_trace.py::test_every_text_of_a_conversation_is_recorded[1]",
+    ),
+    # --- traces
+    Mutant(
+        "traces",
+        "a tap hands bytes to its recorder before it forwards them",
+        "trace/tap.py",
+        """            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            journal.hand_over()
+""",
+        """            self.bytes += len(data)
+            journal.hand_over()
+            is_open = _write(self._target, data) or self._keeps_target
+""",
+        "tests/trace/test_tap.py::test_bytes_are_forwarded_before_they_are_handed_to_the_recorder",
+    ),
+    Mutant(
+        "traces",
+        "an answer may be recorded before its request",
+        "trace/tap.py",
+        """            journal.note(self._number, data)
+            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            journal.hand_over()
+""",
+        """            is_open = _write(self._target, data) or self._keeps_target
+            self.bytes += len(data)
+            time.sleep(0.001 if self._number == 0 else 0)
+            journal.note(self._number, data)
+            journal.hand_over()
+""",
+        "tests/trace/test_tap.py::test_an_answer_is_never_recorded_before_its_request",
+    ),
+    Mutant(
+        "traces",
+        "the value of a header is recorded",
+        "trace/redaction.py",
+        '_HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"httpheaders"})\n',
+        '_HOLDERS = frozenset({b"env", b"environment"})\n',
+        "tests/trace/test_redaction.py::test_a_secret_is_masked_and_its_neighbours_stay",
+    ),
+    Mutant(
+        "traces",
+        "a kill loses earlier reads",
+        "trace/recording.py",
+        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n"
+        "        self._writer.flush()\n",
+        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n",
+        "tests/trace/test_tap.py::test_every_read_is_in_the_file_while_the_talk_goes_on",
+    ),
+    Mutant(
+        "traces",
+        "a changed value is not found in a replay",
+        "trace/replay/differences.py",
+        "    elif not _are_equal(recorded, live):\n",
+        "    elif type(recorded) is not type(live):\n",
+        "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",
     ),
 )

@@ -10,16 +10,22 @@ from typing import Any
 
 import uvicorn
 
+from accord.serve.socket_protocol import SocketProtocol
 from tests.limits import limit
 
 
 @asynccontextmanager
-async def running(application: Any) -> AsyncIterator[int]:
-    """Serve until the block ends; the port."""
+async def running(application: Any, *, is_plain: bool = False) -> AsyncIterator[int]:
+    """Serve until the block ends; the port. Sockets are those of `accord serve`, or uvicorn's own."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
-            application, ws="websockets-sansio", log_config=None, access_log=False, timeout_graceful_shutdown=1
+            application,
+            ws="websockets-sansio" if is_plain else SocketProtocol,
+            ws_per_message_deflate=False,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
         # Its own loop handles signals; here that is the test's business.

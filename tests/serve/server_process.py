@@ -61,8 +61,8 @@ async def serving(
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
-        # Behind it: the sources of a mutant, where one is judged.
-        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        # Behind what is there: `scripts/mutants` puts broken sources before the installed ones.
+        "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(HERE)))),
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }

@@ -13,6 +13,8 @@ from tests.serve.raw_clients import INITIALIZE, HttpClient, close, prompt_params
 STREAM = {"Accept": "text/event-stream"}
 TOKEN = {"Authorization": "Bearer secret"}
 JSON = {"Content-Type": "application/json"}
+LIMIT_BYTES = 16 * 1024 * 1024
+CHUNK_BYTES = 64 * 1024
 
 
 async def test_a_conversation_over_http(shared_server: int, server_root: Path) -> None:
@@ -107,11 +109,11 @@ async def test_a_body_in_chunks_over_the_limit_is_not_read_to_its_end(shared_ser
     reader, writer = await asyncio.open_connection("127.0.0.1", shared_server)
     head = f"POST /acp HTTP/1.1\r\nHost: 127.0.0.1:{shared_server}\r\nAuthorization: Bearer secret\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
-    chunk = b"%x\r\n%b\r\n" % (65536, b" " * 65536)
+    chunk = b"%x\r\n%b\r\n" % (CHUNK_BYTES, b" " * CHUNK_BYTES)
 
     async def pour() -> None:
         with contextlib.suppress(OSError):
-            while True:
+            for _ in range(4 * LIMIT_BYTES // CHUNK_BYTES):
                 writer.write(chunk)
                 await writer.drain()
 
@@ -168,8 +170,10 @@ async def test_a_repeated_message_number_is_accepted_once(shared_server: int, se
             assert (await client.post(prompt, Accord_Message_Number="1")).status == 202
         assert (await client.post(prompt, Accord_Message_Number="3")).status == 409
         assert "result" in await client.answer("p", session_id)
-        await client.call("session/list", {})
-        assert said(client.seen) == "You said: hello"
+        # Now its id is free: a server that took it again would begin another turn.
+        assert (await client.post(prompt, Accord_Message_Number="1")).status == 202
+        await client.call("session/prompt", prompt_params(session_id, "again"), session_id)
+        assert said(client.seen) == "You said: helloYou said: again"
 
 
 async def test_load_on_a_new_connection_replays_on_the_stream_that_is_read(

@@ -36,7 +36,7 @@ async def test_an_agent_is_served_where_it_is_mounted(mount: Callable[[Any], Any
         await turn.say(f"You said: {turn.text}")
 
     application = agent.asgi(authenticate=one_token("secret"), root=tmp_path)
-    async with running(mount(application)) as port:
+    async with running(mount(application), is_plain=True) as port:
         assert (await send(port, "GET", f"{path}/health")).status == 200
         assert (await send(port, "POST", f"{path}/acp", body={})).status == 401
         async with WebSocketClient(f"ws://127.0.0.1:{port}{path}/acp") as client:

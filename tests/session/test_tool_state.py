@@ -117,6 +117,22 @@ def test_much_output_is_held_back_until_it_is_worth_repeating() -> None:
     assert tools.change_terminal(TerminalChanged("t", exit=TerminalExit(0))) == ["c"]
 
 
+def test_all_output_of_a_command_is_shown_at_its_end_and_before_that_a_tenth_of_it() -> None:
+    tools = ToolStates()
+    tools.change(ToolChanged("c", content=[TerminalView("t")]))
+    line = b"x" * 59 + b"\n"
+    while_it_runs = 0
+    for _ in range(4_000):
+        for call_id in tools.print(TerminalOutput("t", line)):
+            (item,) = tools.show(call_id)
+            assert isinstance(item, Shown)
+            assert isinstance(item.block, Text)
+            while_it_runs += len(item.block.text)
+    assert while_it_runs < 0.2 * 4_000 * len(line)
+    tools.change_terminal(TerminalChanged("t", exit=TerminalExit(0)))
+    assert tools.show("c") == [shown((line * 4_000).decode() + "[exit code 0]")]
+
+
 def test_a_terminal_of_the_client_stays_a_terminal() -> None:
     tools = ToolStates()
     tools.client_terminals.add("t")

@@ -173,6 +173,7 @@ CELLS: dict[
     ),
     ("BackgroundChanged", "cancelling"): ("cancelling", [PublishState(StateChanged("running", background=[BUILD]))]),
     ("BackgroundChanged", "closing"): ("closing", [PublishState(StateChanged("running", background=[BUILD]))]),
+    ("BackgroundChanged", "closed"): ("closed", []),
     ("CloseRequested", "idle"): ("closed", [SessionEnded()]),
     ("CloseRequested", "inserting"): ("closing", []),
     ("CloseRequested", "running"): ("closing", [CancelHandler()]),

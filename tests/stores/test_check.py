@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -213,6 +213,16 @@ class TakesAnyCursor(MemoryStore):
         return await super().list_sessions(cwd=cwd, cursor=cursor or None, **others)
 
 
+class ForgetsPrincipals(MemoryStore):
+    async def list_sessions(self, *, principal: str | None = None, **others: Any) -> SessionPage:
+        return await super().list_sessions(**others, principal=principal and None)
+
+
+class WatchesFromTheBegin(MemoryStore):
+    def watch(self, session_id: str, after: int = 0) -> AsyncIterator[list[tuple[int, Event]]]:
+        return super().watch(session_id, after * 0)
+
+
 class SharesForks(MemoryStore):
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         await super().fork(session_id, record, owned=owned)
@@ -346,6 +356,8 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (ListsEverything, "a session without a prompt or an owner is listed"),
     (PrunesWhatIsOpen, "a session that is owned was pruned"),
     (SharesForks, "independent from then on"),
+    (ForgetsPrincipals, "list of its own"),
+    (WatchesFromTheBegin, "A watcher gets the events behind its position"),
     (ForgetsStateInForks, "has not its state"),
     (DeletesOnce, "deleting it again"),
     (RemembersStates, "has its state"),
@@ -375,3 +387,13 @@ async def test_a_store_that_forgets_at_close_is_found_out() -> None:
 async def test_a_store_that_hangs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "PATIENCE_SECONDS", 0.2)
     assert "it hangs" in await verdict(Hangs)
+
+
+async def test_a_rival_that_may_write_to_an_owned_session_is_found() -> None:
+    stores: dict[str, MemoryStore] = {}
+
+    async def make(name: str) -> Store:
+        return stores.setdefault(name, MemoryStore())
+
+    with pytest.raises(StoreCheckFailed, match="only the owner writes"):
+        await check_store(make, reopens=False, make_rival=make)

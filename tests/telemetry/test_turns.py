@@ -347,6 +347,38 @@ async def test_a_provider_that_fails_harms_no_turn(
     assert await sent_meta(tmp_path, {"own": 1}) == {"own": 1}
 
 
+async def test_spans_and_metrics_that_fail_harm_no_turn(
+    telemetry: Telemetry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from opentelemetry.sdk.metrics import Counter, Histogram  # noqa: PLC0415 - for this test alone
+    from opentelemetry.sdk.trace import Span  # noqa: PLC0415
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the provider is broken")
+
+    async def answer(turn: Turn) -> None:
+        turn.add_token_usage(1, 1)
+        async with turn.tool("Fail", name="fail"):
+            raise ValueError
+        await turn.request_permission("May I?")
+        await turn.say("done")
+
+    for kind, name in (
+        (Span, "set_attribute"),
+        (Span, "set_status"),
+        (Span, "end"),
+        (Counter, "add"),
+        (Histogram, "record"),
+    ):
+        monkeypatch.setattr(kind, name, fail)
+    async with accord.connect(agent_of(answer), permission=lambda _: True) as agent:
+        session = await agent.new_session(tmp_path)
+        turn = await session.prompt("hello")
+
+    assert (turn.text, turn.stop_reason) == ("done", "end_turn")
+    assert telemetry.spans == []
+
+
 async def calls_of(streamed: int, tmp_path: Path) -> int:
     """How many functions of the package are called while a turn streams so many updates, on both sides."""
     count = 0

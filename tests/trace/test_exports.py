@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -41,10 +42,10 @@ SECRET = "sk-abcdefgh12345678"  # noqa: S105 - of the sample, and of no service
 def export(path: Path, form: str, **wanted: Any) -> str:
     """An export of a trace of ours."""
     pieces: list[str] = []
-    is_masked = wanted.pop("is_masked", True)
+    is_masked, format_ = wanted.pop("is_masked", True), wanted.pop("format_", "accord-trace")
     with TraceIndex.open(path, keep=False) as index:
         rows = index.select(RowFilter(**wanted))
-        selection = ExportSelection(index, list(rows), is_masked=is_masked, name=path.name)
+        selection = ExportSelection(index, list(rows), is_masked=is_masked, name=path.name, format_=format_)
         EXPORTS[form].write(selection, pieces.append)
     return "".join(pieces)
 
@@ -300,7 +301,7 @@ def test_the_document_quotes_what_was_said_and_lists_what_went_wrong(tmp_path: P
 
 def test_a_recording_of_another_tool_is_no_test_yet() -> None:
     with plain_trace(SAMPLES / "zed.json") as trace, pytest.raises(TraceFileError):
-        export(trace.path, "pytest")
+        export(trace.path, "pytest", format_=trace.format)
 
 
 def test_the_test_has_an_answer_for_each_question() -> None:
@@ -308,3 +309,19 @@ def test_the_test_has_an_answer_for_each_question() -> None:
     compile(source, "test_accord.py", "exec")
     assert "permission=[True] * 1" in source
     assert "def test_the_conversation_of_accord(" in source
+
+
+def test_the_test_passes_with_the_trace_beside_it(tmp_path: Path) -> None:
+    prompt = request(2, "session/prompt", sessionId="s1", prompt=[{"type": "text", "text": "hello"}])
+    trace = write(
+        tmp_path / "talk.jsonl",
+        header(),
+        *handshake(),
+        text(CLIENT, prompt),
+        text(AGENT, chunk("s1", "hello to you")),
+        text(AGENT, result(2, stopReason="end_turn")),
+    )
+    (tmp_path / "test_talk.py").write_text(export(trace, "pytest"), encoding="utf-8")
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_talk.py"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=limit(60), check=False)
+    assert done.returncode == 0, done.stdout.decode()

@@ -161,6 +161,15 @@ def test_a_line_that_is_not_complete_yet_is_indexed_when_it_is(trace: Path) -> N
         assert json.loads(index.line(before))["raw"].count("more") == 1
 
 
+def test_lines_may_be_longer_than_what_is_read_at_once(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with TraceIndex.open(trace, keep=False) as index:
+        expected = facts(index)
+    for size in (1, 7, 100, 1000):
+        monkeypatch.setattr(index_module, "CHUNK_BYTES", size)
+        with TraceIndex.open(trace, keep=False) as index:
+            assert facts(index) == expected
+
+
 def test_an_index_that_grew_line_by_line_is_the_same_as_one_made_at_once(tmp_path: Path) -> None:
     lines = [header(), *handshake(), *turns(4, 3)]
     path = tmp_path / "growing"

@@ -27,6 +27,10 @@ class Memory:
     def now(self) -> float:
         return 0.0
 
+    def batch(self, source: str, target: str, texts: list[bytes], *, framing: str, **_: Any) -> None:
+        for text in texts:
+            self.text(source, target, text, framing=framing, fault="", size=0)
+
     def text(self, _source: str, _target: str, text: bytes, *, framing: str, fault: str, size: int, **_: Any) -> None:
         self.found.append((text, framing, fault, size))
 

@@ -1,4 +1,4 @@
-"""The agent on the official Python SDK, by its public API; with `--serve` over WebSocket and HTTP on a port it prints."""
+"""The agent on the official Python SDK, by its public API; with `--serve` over the network, on a port it prints."""
 
 from __future__ import annotations
 

@@ -53,6 +53,8 @@ def kind_of(name: str, annotations: Mapping[str, Any] | None = None) -> ToolKind
     if hints.get("destructiveHint") is True:
         return "delete"
     words = _words(name)
+    if {"todo", "todos"} & set(words):
+        return "think"  # `write_todos` writes no file
     for kind, verbs in KINDS:
         if any(_is_verb(word, verb) for word in words for verb in verbs):
             return kind

@@ -360,10 +360,24 @@ class Agent:
                 self._store = self._store_wanted
         return self._store
 
-    async def serve(self, transport: Transport, *, shared: SharedSessions | None = None) -> None:
+    def use_store(self, store: Store) -> Self:
+        """Keep the sessions in this store, whatever the agent was made with; the caller closes it.
+
+        Raises:
+            LocalProtocolError: A client was served with another store already.
+        """
+        if self._store is not None:
+            raise LocalProtocolError("the store cannot be changed any more: sessions are kept in another one")
+        self._store_wanted = store
+        return self
+
+    async def serve(
+        self, transport: Transport, *, shared: SharedSessions | None = None, principal: str | None = None
+    ) -> None:
         """Serve one client over any transport until it is gone; may be called for several at the same time.
 
-        Clients that are served with the same `shared` may have the same session open.
+        Clients that are served with the same `shared` may have the same session open. With `principal`, which needs a
+        store that keeps it, the client makes, finds and lists sessions of that principal only.
 
         Raises:
             LocalProtocolError: There is no handler for prompts.
@@ -382,6 +396,7 @@ class Agent:
             cancel_grace_seconds=self._cancel_grace_seconds,
             in_use=self._in_use,
             shared=shared,
+            principal=principal,
         )
         async with self._registrations.threads.in_use(self._cancel_grace_seconds):
             await served.serve()

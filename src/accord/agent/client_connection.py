@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from accord.agent.client import Client
 from accord.agent.registrations import LoginGate, Registrations, called
-from accord.agent.request_errors import answerable, unknown_session
+from accord.agent.request_errors import answerable
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse, SessionRegistry
 from accord.agent.settings import OptionValue, Settings
@@ -87,6 +87,7 @@ class ClientConnection:
         cancel_grace_seconds: float,
         in_use: InUse = "error",
         shared: SharedSessions | None = None,
+        principal: str | None = None,
     ) -> None:
         self._registrations = registrations
         self._gate = gate
@@ -118,6 +119,7 @@ class ClientConnection:
             grace_seconds=cancel_grace_seconds,
             in_use=in_use,
             shared=shared,
+            principal=principal,
         )
 
     async def serve(self) -> None:
@@ -234,7 +236,7 @@ class ClientConnection:
         """A prompt whose session was not open when it arrived: it may be opening."""
         runner = await self._sessions.settled(request.session_id)
         if runner is None:
-            raise unknown_session(request.session_id)
+            raise self._sessions.unknown(request.session_id)
         runner.check(request)
         return runner, runner.arrive(request)
 

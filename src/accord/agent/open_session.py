@@ -7,6 +7,7 @@ import msgspec
 from accord.agent.session import Session
 from accord.agent.session_clients import SessionClients
 from accord.agent.turn_runner import TurnRunner
+from accord.errors import StoreError
 from accord.session.dialect import Dialect
 from accord.stores.interface import SessionRecord
 
@@ -19,7 +20,7 @@ class OpenSession:
     `clients` are those that share it; None if it is one client's alone.
     """
 
-    __slots__ = ("clients", "dialect", "is_view", "record", "runner", "session")
+    __slots__ = ("clients", "dialect", "is_lost", "is_view", "record", "runner", "session")
 
     def __init__(
         self,
@@ -37,6 +38,19 @@ class OpenSession:
         self.dialect = dialect
         self.is_view = is_view
         self.clients = clients
+        self.is_lost = False
+        """Whether this process owns it no more: whatever it still does is neither kept nor sent."""
+
+    def lose(self) -> None:
+        """Another process may own the session from now on: end its turn with an error, and write nothing more.
+
+        The same process may open it again at once, as another `OpenSession`; this one stays cut off.
+        """
+        self.is_lost = True
+        error = StoreError("this process lost the session", reason="lost", session_id=self.session.id)
+        self.session._lost = error
+        self.session._publisher.cut_off(error)
+        self.runner.store_failed(error)
 
     @property
     def current(self) -> SessionRecord:

@@ -32,6 +32,8 @@ MAX_WAITING_BYTES = 256 * 1024
 TOGETHER = 48
 # The size of an event beside its texts.
 EVENT_BYTES = 256
+# How long an encoder of an edition without increments may hold something back: a server that has printed one line more.
+HELD_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -87,6 +89,11 @@ class EventPublisher:
         self._leaving: asyncio.Future[None] | None = None
         """The same for the batch that is being sent."""
         self._drained: asyncio.Event | None = None
+        self._cut: Exception | None = None
+        """Why nothing can be committed any more."""
+        self._held_timer: asyncio.TimerHandle | None = None
+        self._held_is_due = False
+        """Whether what the encoder holds back is to be sent with the next batch, or as one."""
 
     async def publish(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """Queue an event behind all earlier ones; waits while the client or the store cannot follow."""
@@ -170,6 +177,7 @@ class EventPublisher:
         if not self._holds:
             self._opening = False
         self._start()
+        self._watch_held()
 
     async def close(self) -> None:
         """Send the queued events if the client is still connected, and stop."""
@@ -180,6 +188,12 @@ class EventPublisher:
             self._flush_scheduled()
         if self._flusher is not None:
             await asyncio.wait([self._flusher])
+        if self._held_timer is not None:
+            self._held_timer.cancel()
+
+    def cut_off(self, error: Exception) -> None:
+        """Commit nothing from now on: another process may own the log. Every `flush` raises the error."""
+        self._cut = error
 
     # --- inside
 
@@ -208,7 +222,20 @@ class EventPublisher:
         if self._holds:
             # Nothing may be sent yet, but the events of a new session can be committed.
             return self._opening and bool(self._waiting)
-        return bool(self._waiting or self._unsent)
+        return bool(self._waiting or self._unsent or self._held_is_due)
+
+    @property
+    def _holds_back(self) -> bool:
+        return self.encoder.holds_back
+
+    def _watch_held(self) -> None:
+        if self._held_timer is None and self._holds_back and not self._holds:
+            self._held_timer = asyncio.get_running_loop().call_later(HELD_SECONDS, self._send_held)
+
+    def _send_held(self) -> None:
+        self._held_timer = None
+        self._held_is_due = True
+        self._start()
 
     async def _flush(self) -> None:
         try:
@@ -225,6 +252,7 @@ class EventPublisher:
                 _settle(leaving, failure)
         finally:
             self._flusher = None
+            self._watch_held()
 
     async def _flush_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure = await self._keep(batch)
@@ -243,6 +271,8 @@ class EventPublisher:
         events = [_event(queued) for queued in batch if not isinstance(queued, _Apart) or queued.keep]
         if not events:
             return None
+        if self._cut is not None:
+            return self._cut
         try:
             ticket = self._store.queue(self._session_id, events)
             await self._store.commit(self._session_id, ticket)
@@ -252,15 +282,18 @@ class EventPublisher:
 
     async def _send_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure: Exception | None = None
-        for start in range(0, len(batch), TOGETHER):
-            part = batch[start : start + TOGETHER]
-            updates: list[Any] = []
-            try:
+        try:
+            for start in range(0, len(batch), TOGETHER):
+                part = batch[start : start + TOGETHER]
+                updates: list[Any] = []
                 failure = self._encode(part, updates) or failure
                 failure = await self._notify_all(updates) or failure
-            except TransportError as error:
-                # The client is gone; the events stay committed.
-                return error
+            if self._held_is_due:
+                self._held_is_due = False
+                failure = await self._notify_all(self.encoder.flush()) or failure
+        except TransportError as error:
+            # The client is gone; the events stay committed.
+            return error
         return failure
 
     def _encode(self, batch: list[QueuedEvent], updates: list[Any]) -> Exception | None:

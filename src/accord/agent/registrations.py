@@ -17,7 +17,7 @@ from accord.errors import AuthRequired, InvalidParams
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
 
-__all__ = ["LoginGate", "PromptKind", "Registrations", "arguments_for", "called"]
+__all__ = ["LoginGate", "PromptKind", "Registrations", "arguments_for", "called", "kind_of", "no_prompt"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
 """The content of prompts beside text and links."""
@@ -187,3 +187,13 @@ class LoginGate:
             if self._registrations.logout is not None:
                 await self._registrations.threads.call(self._registrations.logout)
             self._open = False
+
+
+def kind_of(block: Any) -> str:
+    """The kind of a content block, by its tag; `unknown` where it has none."""
+    tag = getattr(type(block), "__struct_config__", None)
+    return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
+
+
+async def no_prompt(_: Any) -> None:
+    """Never called: without a prompt handler, prompts are refused on arrival."""

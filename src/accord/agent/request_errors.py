@@ -23,7 +23,7 @@ from accord.session.capability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
 
-__all__ = ["answerable", "client_reason", "store_error", "unknown_session", "work_error"]
+__all__ = ["answerable", "client_reason", "lost_session", "store_error", "unknown_session", "work_error"]
 
 # Advice for the user when the store cannot keep a session. The path is in the log only.
 _REMEDIES = {
@@ -34,8 +34,12 @@ _REMEDIES = {
     "newer": "The sessions' database was made by a newer version of this agent: update it",
     "foreign": "The file for the sessions' database belongs to another program: give the agent another path",
     "no_locks": "The sessions' database is on a file system that cannot lock files: give the agent a local disk",
+    "away": "The sessions' database cannot be reached: try again",
+    "slow": "The sessions' database did not answer in time: try again",
+    "denied": "The sessions' database refuses this agent: its operator must check the user and the password",
     "closed": "The agent is shutting down",
     "unwritable": "Something in this session cannot be written down as JSON",
+    "lost": "This machine lost the session: load or resume it, and prompt again",
     "unreadable": "Something in this session was kept by a newer version of this agent: update it",
 }
 
@@ -43,6 +47,12 @@ _REMEDIES = {
 def unknown_session(session_id: str) -> ResourceNotFound:
     """-32002, as every edition wants it for a session that is not open here."""
     return ResourceNotFound("There is no such session: open it with session/new first", {"sessionId": session_id})
+
+
+def lost_session(session_id: str) -> ResourceNotFound:
+    """-32002 for a session that was open here until this process lost it; it may be opened again."""
+    message = "This session is not open here any more: load or resume it"
+    return ResourceNotFound(message, {"sessionId": session_id, "reason": "session_lost"})
 
 
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:

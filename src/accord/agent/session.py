@@ -19,7 +19,7 @@ from accord.agent.publisher import EventPublisher
 from accord.agent.registrations import Registrations
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
-from accord.errors import InvalidParams, LocalProtocolError
+from accord.errors import InvalidParams, LocalProtocolError, StoreError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
@@ -70,6 +70,8 @@ class Session:
 
     broke_off: bool = False
     """Whether the process that had the session open before ended in the middle of a turn."""
+    _lost: StoreError | None = None
+    """Why nothing can be kept any more: another process may own the session."""
 
     def __init__(
         self,
@@ -210,7 +212,7 @@ class Session:
             self.state = state if isinstance(state, dict | list) else plain(state)
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
-        await self._store.patch(self.id, state=encode_json(self.state))
+        await self._patch(state=encode_json(self.state))
 
     async def history(self, *, refused: bool = False) -> Transcript:
         """The conversation so far, from the store. Refused parts are left out unless they are requested.
@@ -270,8 +272,7 @@ class Session:
     async def set_title(self, title: str | None) -> None:
         """Give the session a title; lists show it too. None takes it away."""
         self.title = title
-        if self._store is not None:
-            await self._store.patch(self.id, title=title)
+        await self._patch(title=title)
         await self.send(InfoChanged(title=title))
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
@@ -302,8 +303,13 @@ class Session:
     async def _touch(self) -> None:
         """Note that something happened, for the order of lists."""
         self._touched_at = time.time()
+        await self._patch(updated_at=self._touched_at)
+
+    async def _patch(self, **fields: Any) -> None:
+        if self._lost is not None:
+            raise self._lost
         if self._store is not None:
-            await self._store.patch(self.id, updated_at=self._touched_at)
+            await self._store.patch(self.id, **fields)
 
     # --- beside the turns
 

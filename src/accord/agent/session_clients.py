@@ -193,9 +193,15 @@ class SharedPublisher(EventPublisher):
         self.encoder = encoder
         await self.target.replay(events, encoder)
 
+    @property
+    def _holds_back(self) -> bool:
+        return any(each.view.encoder.holds_back for each in self._clients.attachments)
+
     async def _send_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure: Exception | None = None
+        held_is_due, self._held_is_due = self._held_is_due, False
         for attachment in tuple(self._clients.attachments):
+            attachment.view._held_is_due = held_is_due
             failed = await attachment.view._send_batch(batch)
             if isinstance(failed, TransportError):
                 self._clients.detach(attachment)

@@ -24,8 +24,9 @@ UNPROMPTED_SECONDS = 7 * 24 * 3600.0
 class SessionList:
     """The sessions of a store, or, without one, those that are open."""
 
-    def __init__(self, store: Store | None) -> None:
+    def __init__(self, store: Store | None, principal: str | None = None) -> None:
         self._store = store
+        self._principal = principal
         self._is_pruned = False
 
     async def page(self, request: ListSessions, open_ones: Iterable[SessionRecord]) -> SessionsListed:
@@ -39,7 +40,11 @@ class SessionList:
             records.sort(key=lambda record: record.updated_at, reverse=True)
             return SessionsListed([_summary(record) for record in records])
         await self.prune()
-        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False)
+        # Named only where there is one: a store of another author may know no principals.
+        owned = {} if self._principal is None else {"principal": self._principal}
+        page = await self._store.list_sessions(
+            cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False, **owned
+        )
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def prune(self) -> None:

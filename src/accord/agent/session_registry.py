@@ -10,19 +10,19 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.history import healing, outlined, replayed
+from accord.agent.history import outlined, replayed
 from accord.agent.open_session import OpenSession
 from accord.agent.registrations import Registrations
-from accord.agent.request_errors import unknown_session
+from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
 from accord.agent.session_clients import Attachment, SessionClients, SharedPublisher, publisher_of
 from accord.agent.session_list import SessionList
+from accord.agent.session_log import learned, restored
 from accord.agent.session_paths import check_session_params, same_directory
 from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection
-from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
-from accord.protocol.codec import decode_json
+from accord.errors import InvalidParams, LocalProtocolError, ResourceNotFound, SessionInUse, StoreError
 from accord.session.capability import AgentCapabilities
 from accord.session.client_requests import (
     ForkSession,
@@ -48,7 +48,7 @@ InUse: TypeAlias = Literal["error", "read_only"]
 
 
 class SessionRegistry:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an agent has, passed on
         self,
         registrations: Registrations,
         store: Store | None,
@@ -59,6 +59,7 @@ class SessionRegistry:
         grace_seconds: float,
         in_use: InUse = "error",
         shared: SharedSessions | None = None,
+        principal: str | None = None,
     ) -> None:
         self._registrations = registrations
         self._store = store
@@ -70,7 +71,11 @@ class SessionRegistry:
         self._client: Client | None = None
         self._dialect: Dialect | None = None
         self._live: dict[str, OpenSession] = {}
-        self._list = SessionList(store)
+        self._list = SessionList(store, principal)
+        self._principal = principal
+        """The principal of the client, where the store keeps it; None: every session may be opened."""
+        self._lost: set[str] = set()
+        """Sessions that were open here until this process lost them."""
         self._shared = shared
         self._attachments: dict[str, Attachment] = {}
         """The attachment of this client to each of its sessions that others may share."""
@@ -88,11 +93,17 @@ class SessionRegistry:
     def _get(self, session_id: str) -> OpenSession | None:
         """The session, if it is open here; another client that shares it may have closed it."""
         live = self._live.get(session_id)
-        if live is not None and live.session.is_closed:
+        if live is not None and (live.session.is_closed or live.is_lost):
             self._live.pop(session_id)
             self._attachments.pop(session_id, None)
+            if live.is_lost:
+                self._lost.add(session_id)
             return None
         return live
+
+    def unknown(self, session_id: str) -> ResourceNotFound:
+        """The error for a session that is not open here; it says so where it was, and was lost."""
+        return lost_session(session_id) if session_id in self._lost else unknown_session(session_id)
 
     def find(self, session_id: str) -> Session | None:
         live = self._get(session_id)
@@ -107,7 +118,7 @@ class SessionRegistry:
         """
         live = self._get(session_id)
         if live is None:
-            raise unknown_session(session_id)
+            raise self.unknown(session_id)
         if live.is_view:
             raise SessionInUse(session_id)
         return live.session
@@ -139,7 +150,9 @@ class SessionRegistry:
     async def new(self, request: NewSession) -> SessionOpened:
         roots, servers = check_session_params(request, self._transports)
         now = time.time()
-        record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
+        record = SessionRecord(
+            new_id("session"), roots[0], now, now, roots=tuple(roots[1:]), principal=self._principal or ""
+        )
         try:
             if self._store is not None:
                 await self._list.prune()
@@ -156,16 +169,16 @@ class SessionRegistry:
         origin = self._live.get(request.session_id)
         if origin is not None:
             await origin.session._publisher.flush()
-        parent = await store.get(request.session_id)
-        if parent is None:
-            raise unknown_session(request.session_id)
+        parent = await self._record(request.session_id)
         now = time.time()
-        record = SessionRecord(new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]))
+        record = SessionRecord(
+            new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]), principal=self._principal or ""
+        )
         try:
             await store.fork(request.session_id, record, owned=True)
             live = self._make(record, roots, request.meta)
             # A turn that still runs in the source is an interrupted turn in the copy.
-            await self._encode_history(live, store, await self._remember(live, store, heal=True))
+            await learned(live.session, store, await restored(live.session, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
@@ -194,9 +207,13 @@ class SessionRegistry:
         record = live.record if live is not None else None
         if self._store is not None:
             record = await self._store.get(session_id)
-        if record is None:
+        if record is None or not self._is_own(record):
             raise unknown_session(session_id)
         return record
+
+    def _is_own(self, record: SessionRecord) -> bool:
+        """Whether the client may have the session: another principal's looks as if it were not there."""
+        return self._principal is None or record.principal == self._principal
 
     async def _reopen_kept(self, request: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
         store = self._kept()
@@ -210,7 +227,7 @@ class SessionRegistry:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(request.session_id), roots, request.meta)
             await self._replay_history(
-                live, store, await self._remember(live, store, heal=first), replay=request.replay
+                live, store, await restored(live.session, store, heal=first), replay=request.replay
             )
             return await self._open(live, servers, known=True)
         except BaseException:
@@ -220,7 +237,7 @@ class SessionRegistry:
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
         live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
-        await self._replay_history(live, store, await self._remember(live, store, heal=False), replay=request.replay)
+        await self._replay_history(live, store, await restored(live.session, store, heal=False), replay=request.replay)
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
@@ -260,23 +277,6 @@ class SessionRegistry:
         asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
         return opened
 
-    async def _remember(self, live: OpenSession, store: Store, *, heal: bool) -> Outline:
-        """Restore the session: its settings, its author's state, and the outline of its log.
-
-        Only a new owner may heal the log: an open turn of another process is not an interrupted one.
-        """
-        session = live.session
-        outline = await outlined(store, session.id)
-        session.broke_off = heal and not outline.is_idle
-        missing = healing(outline) if heal else []
-        if missing:
-            await store.append(session.id, missing)
-            outline.add(missing)
-        state = await store.state(session.id)
-        session.state = None if state is None else decode_json(state)
-        session._settings.restore(outline.config)
-        return outline
-
     async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, *, replay: bool) -> None:
         """Replay the conversation, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
@@ -293,12 +293,6 @@ class SessionRegistry:
                 # Only a client that has it open can still get chunks of an earlier message.
                 encoder.forget_messages()
         await publisher.replay([live.runner.snapshot], encoder)
-
-    async def _encode_history(self, live: OpenSession, store: Store, outline: Outline) -> None:
-        """Encode the history of a copy without sending it: its client knows it from the source."""
-        async for events in replayed(store, live.session.id, outline):
-            for event in events:
-                live.session._publisher.encoder.encode(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -323,6 +317,7 @@ class SessionRegistry:
     async def _open(self, live: OpenSession, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
+        self._lost.discard(session.id)
         if self._shared is not None:
             self._shared._live[session.id] = live
         try:
@@ -404,6 +399,9 @@ class SessionRegistry:
         await asyncio.shield(ending)
 
     async def _erase(self, session_id: str) -> None:
+        record = None if self._principal is None else await self._kept().get(session_id)
+        if record is not None and not self._is_own(record):
+            return  # as for a session that does not exist
         await self._shut(session_id)
         await self._kept().delete(session_id)
 
@@ -428,7 +426,7 @@ class SessionRegistry:
 
     async def close(self) -> None:
         """The client is gone: end every session that no other client has open, bounded in time."""
-        lives = [live for live in self._live.values() if not live.session.is_closed]
+        lives = [live for live in self._live.values() if not live.session.is_closed and not live.is_lost]
         self._live = {}
         await asyncio.gather(*(self._end_lost(live) for live in lives if not self._leave(live)))
 
@@ -464,7 +462,8 @@ class SessionRegistry:
         except Exception:
             log.exception("a session could not be ended cleanly")
         finally:
-            if not live.is_view:
+            # What was lost is released at once, and may have been acquired again: that is not to be undone here.
+            if not live.is_view and not live.is_lost:
                 await asyncio.shield(self._release(live.session.id))
 
     # --- checks

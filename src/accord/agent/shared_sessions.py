@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
 from accord.agent.open_session import OpenSession
 from accord.agent.session_clients import Attachment
+from accord.session.turn_io import CloseRequested
 from accord.time_scale import scaled
 
 __all__ = ["SharedSessions"]
@@ -42,6 +43,28 @@ class SharedSessions:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def lose(self, session_ids: Iterable[str]) -> None:
+        """This process owns the sessions no more, for example because its lease ended: stop their turns at once.
+
+        Their clients get errors, and may open them again.
+        """
+        for session_id in session_ids:
+            live = self._live.pop(session_id, None)
+            if live is None:
+                continue
+            live.lose()
+            task = asyncio.get_running_loop().create_task(self._end(live))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    @property
+    def running(self) -> int:
+        """How many sessions have a turn that is not over."""
+        return sum(live.runner.snapshot.state != "idle" for live in self._live.values())
+
+    def __len__(self) -> int:
+        return len(self._live)
 
     def _get(self, session_id: str) -> OpenSession | None:
         live = self._live.get(session_id)
@@ -82,3 +105,27 @@ class SharedSessions:
             return False
         self._live.pop(live.session.id, None)
         return True
+
+    async def _end(self, live: OpenSession) -> None:
+        """End a session that was lost. Its turn ends within the grace of its runner."""
+        try:
+            # First, so that it can be acquired again: what is left of this one is cut off from the store.
+            async with self._lock(live.session.id):
+                if live.session._store is not None:
+                    await live.session._store.release(live.session.id)
+            while not live.runner.is_free:
+                await live.runner.next_end()
+            # Not before: the prompts of a session that is being closed are answered as cancelled, and these failed.
+            live.runner.feed(CloseRequested())
+            await live.runner.closed.wait()
+            await live.runner.stop()
+            await live.session._close()
+        except Exception:
+            log.exception("a session that was lost could not be ended cleanly")
+
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        """The lock of one session id: openings and closings of a session exclude each other."""
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock

@@ -29,7 +29,7 @@ from accord.session.tool import (
     ToolKind,
     ToolStatus,
 )
-from accord.telemetry import NO_SPAN, TraceSpan, end_tool, tool_span
+from accord.telemetry import NO_SPAN, OperationSpan, end_tool, tool_span
 
 __all__ = ["Showable", "Tool", "ToolFailed", "Viewable", "tool_content"]
 
@@ -152,7 +152,7 @@ class Tool:
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
-        self._span: TraceSpan = NO_SPAN
+        self._span: OperationSpan = NO_SPAN
         self._on_stop: Callable[[], None] | None = None
         """Called when the client cancels this call, for a context that is no task: that of a blocking one."""
 

@@ -43,7 +43,7 @@ from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
 from accord.session.turn_io import QuestionAnswered, QuestionOpened
-from accord.telemetry import NO_SPAN, TRACE_KEYS, TraceSpan
+from accord.telemetry import NO_SPAN, TRACE_KEYS, OperationSpan
 
 __all__ = ["Turn"]
 
@@ -94,7 +94,7 @@ class Turn:
         self._failure: Exception | None = None
         self._speaker: Speaker | None = None
         self._speech = ""
-        self._span: TraceSpan = NO_SPAN
+        self._span: OperationSpan = NO_SPAN
 
     def __repr__(self) -> str:
         return f"<turn in {self.session!r}, {'over' if self._over else 'running'}>"

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 from accord.agent.client import ClientCaller
 from accord.agent.history import stopped_plans
 from accord.agent.question import PendingQuestion
-from accord.agent.registrations import Registrations, arguments_for
+from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
 from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
 from accord.agent.threads import HandlerScope
@@ -147,7 +147,6 @@ class TurnRunner:
         self._grace_seconds = grace_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turn: Turn | None = None
-        self._prompt: OpenPrompt | None = None
         self._handler: asyncio.Task[None] | None = None
         self._foreign_threads: HandlerScope | None = None
         """Binds the threads of a framework, which find the turn by `running_turn`."""
@@ -171,7 +170,7 @@ class TurnRunner:
             expected = {"field": "prompt", "expected": "at least one block"}
             raise InvalidParams("A prompt must not be empty", expected)
         for place, block in enumerate(request.content):
-            kind = _kind(block)
+            kind = kind_of(block)
             if kind not in {"text", "resource_link"} and kind not in self._registrations.accepts:
                 kinds = ", ".join(["text", "resource_link", *sorted(self._registrations.accepts)])
                 raise InvalidParams(
@@ -221,8 +220,13 @@ class TurnRunner:
             self._feeding = False
 
     async def next_end(self) -> None:
-        """Wait for the end of a turn."""
+        """Wait for the end of a turn, or of a prompt whose turn could not begin."""
         await self._ended.wait()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no prompt is being inserted, worked on or held."""
+        return self._automaton.state in {"idle", "closing", "closed"}
 
     @property
     def snapshot(self) -> StateChanged:
@@ -251,6 +255,8 @@ class TurnRunner:
         except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
             log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
             self.feed(InsertionFailed(prompt, work_error(error)))
+            self._ended.set()
+            self._ended = asyncio.Event()
         else:
             self.feed(PromptInserted(prompt))
 
@@ -259,9 +265,9 @@ class TurnRunner:
     def _start(self, output: Start) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         name, argument = self._command(prompt.request)
-        self._failure, self._prompt = None, prompt
+        self._failure = None
         turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
-        turn._span = turn_span(self._method, prompt.request, self._session.client._facts, name)
+        turn._span = turn_span(self._method, prompt, self._session.client._facts, name)
         self._foreign_threads = HandlerScope(self._registrations.threads, asyncio.get_running_loop())
         self._handler = self._start_task(self._run(turn, self._foreign_threads))
         self._handler.add_done_callback(lambda _: self._gone(turn))
@@ -280,7 +286,7 @@ class TurnRunner:
         try:
             await turn._report_failures()
             if turn.command is None:
-                await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
+                await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)
             else:
                 handler = self._registrations.commands[turn.command][1]
                 await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
@@ -342,9 +348,7 @@ class TurnRunner:
         turn, self._turn, self._handler = self._turn, None, None
         if turn is not None:
             turn._end()
-            for tool in turn._tools:
-                tool._span.end()  # where the client was gone before it could be ended
-            end_turn(turn._span, end, None if self._prompt is None else self._prompt.request_id)
+            end_turn(turn._span, end, [tool._span for tool in turn._tools])
             self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
         self._release_threads()
         if self._timer is not None:
@@ -471,12 +475,3 @@ class TurnRunner:
         SessionEnded: _closed,
         Illegal: _illegal,
     }
-
-
-def _kind(block: Any) -> str:
-    tag = getattr(type(block), "__struct_config__", None)
-    return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
-
-
-async def _nothing(_: Turn) -> None:
-    """Never called: without a prompt handler, prompts are refused on arrival."""

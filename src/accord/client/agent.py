@@ -48,7 +48,7 @@ from accord.session.client_requests import (
 )
 from accord.session.dialect import Dialect
 from accord.session.proposals import proposals_for
-from accord.telemetry import TraceSpan, call_span, extension_params
+from accord.telemetry import OperationSpan, call_span, extension_params
 from accord.transport.remote import LinkReport
 
 __all__ = ["ConnectedAgent"]
@@ -398,12 +398,12 @@ class ConnectedAgent:
     # --- requests
 
     async def _request(
-        self, request: Any, *, timeout_seconds: float | None = None, span: TraceSpan | None = None
+        self, request: Any, *, timeout_seconds: float | None = None, span: OperationSpan | None = None
     ) -> Any:
         """Send one of the requests of `accord.session.client_requests`: see `AgentConnection.request`."""
         return await self._connected().request(request, self.capabilities, timeout_seconds, span)
 
-    def _prompt_span(self, prompt: Prompt) -> TraceSpan:
+    def _prompt_span(self, prompt: Prompt) -> OperationSpan:
         return self._connected().prompt_span(prompt)
 
     def _cancel(self, request: Cancel) -> None:

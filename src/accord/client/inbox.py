@@ -23,7 +23,7 @@ from accord.session.client_requests import ReopenSession, SessionOpened
 from accord.session.dialect import Binding
 from accord.session.event import Noticed
 from accord.session.proposals import EditionProposal
-from accord.telemetry import NO_SPAN, LinkFacts, TraceSpan, note_answer, served_span
+from accord.telemetry import NO_SPAN, LinkFacts, OperationSpan, note_answer, served_span
 from accord.transport.remote import LinkReport
 
 __all__ = ["ExtensionCallback", "Inbox", "reopen"]
@@ -194,7 +194,7 @@ class Inbox:
             raise unknown_session(session_id or "")
         return await services.serve(request)
 
-    def _span(self, request: Any, session: Session | None) -> TraceSpan:
+    def _span(self, request: Any, session: Session | None) -> OperationSpan:
         """The span of a request of the agent: below the agent's, else below the turn that runs."""
         incoming = current_request()
         if incoming is None:

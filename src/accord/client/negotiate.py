@@ -23,7 +23,7 @@ from accord.session.capability import AgentCapabilities, ClientCapabilities, Imp
 from accord.session.client_requests import Initialize, Initialized, Prompt
 from accord.session.dialect import Binding, Dialect
 from accord.session.proposals import EditionProposal, decode_initialized, proposals_for
-from accord.telemetry import LinkFacts, TraceSpan, call_span, link_facts, with_context
+from accord.telemetry import LinkFacts, OperationSpan, call_span, link_facts, with_context
 
 __all__ = ["AgentConnection", "StartAttempt", "loss_of", "lost_session", "negotiate", "proposals_for_dialect"]
 
@@ -46,7 +46,7 @@ class AgentConnection:
         return link_facts(self.dialect.edition.version, self.connection.transport)
 
     async def request(
-        self, request: Any, capabilities: AgentCapabilities, timeout_seconds: float | None, span: TraceSpan | None
+        self, request: Any, capabilities: AgentCapabilities, timeout_seconds: float | None, span: OperationSpan | None
     ) -> Any:
         """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
 
@@ -72,14 +72,14 @@ class AgentConnection:
             return await self._send(binding, params, request, timeout_seconds, own)
 
     async def _send(
-        self, binding: Binding, params: Any, request: Any, timeout_seconds: float | None, span: TraceSpan
+        self, binding: Binding, params: Any, request: Any, timeout_seconds: float | None, span: OperationSpan
     ) -> Any:
         if span.is_recorded:
             params = binding.encode_params(with_context(span, request))
         result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
         return binding.decode_result(result, request)
 
-    def prompt_span(self, prompt: Prompt) -> TraceSpan:
+    def prompt_span(self, prompt: Prompt) -> OperationSpan:
         """The span of a prompt, from its request to the end of its turn."""
         return call_span("client", self.dialect.find(Prompt)[0].method.name, prompt, self.facts)
 

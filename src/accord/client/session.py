@@ -57,7 +57,7 @@ from accord.session.event import (
 )
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option, with_made
 from accord.session.transcript import Transcript
-from accord.telemetry import TraceSpan
+from accord.telemetry import OperationSpan
 
 __all__ = ["Listener", "Session"]
 
@@ -78,9 +78,9 @@ class SessionAgent(Protocol):
     @property
     def capabilities(self) -> AgentCapabilities: ...
     async def _request(
-        self, request: Any, *, timeout_seconds: float | None = None, span: TraceSpan | None = None
+        self, request: Any, *, timeout_seconds: float | None = None, span: OperationSpan | None = None
     ) -> Any: ...
-    def _prompt_span(self, prompt: Prompt) -> TraceSpan:
+    def _prompt_span(self, prompt: Prompt) -> OperationSpan:
         """The span of a prompt and its turn."""
 
     def _cancel(self, request: Cancel) -> None:

@@ -15,7 +15,7 @@ from accord.session.entry import Entry, Message, ToolCall, changes_of
 from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
 from accord.session.tool import FileChange
 from accord.session.transcript import Transcript
-from accord.telemetry import NO_SPAN, TraceSpan, error_type
+from accord.telemetry import NO_SPAN, OperationSpan, error_type
 from accord.time_scale import scaled
 
 __all__ = ["Turn"]
@@ -82,7 +82,7 @@ class Turn:
         """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()
         self._raised = False
-        self._span: TraceSpan = NO_SPAN
+        self._span: OperationSpan = NO_SPAN
 
     def __repr__(self) -> str:
         return f"<prompt turn, {self.stop_reason or self.error or 'running'}>"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accord.agent import Tool, Turn
-from accord.coder.memory import STOPPED, Memory
+from accord.coder.memory import FAILED, STOPPED, Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
     DEFAULT_EFFORT,
@@ -170,7 +170,7 @@ class Loop:
             self._break_off(STOPPED)
             raise
         except BaseException:
-            self._break_off("[The turn ended here, because the agent failed.]")
+            self._break_off(FAILED)
             raise
         finally:
             self._memory.end()

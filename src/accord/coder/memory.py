@@ -23,6 +23,7 @@ SUMMARY_MESSAGES = 2
 SHORT_RESULT = 400
 SHORT_REQUEST = 4_000
 STOPPED = "[The user stopped the turn here.]"
+FAILED = "[The turn ended here, because the agent failed.]"
 LOST = "[The agent's process ended here, in the middle of the turn.]"
 
 
@@ -49,6 +50,12 @@ class Memory(msgspec.Struct, omit_defaults=True):
         """How full the context is: counted as far as possible, then estimated."""
         return self.counted_tokens + estimated_tokens(*self.messages[self.counted :])
 
+    @property
+    def last_text(self) -> str:
+        """The text of the last message, where that is a reply."""
+        last = self.messages[-1] if self.messages else None
+        return last.text if isinstance(last, ModelReply) else ""
+
     def add(self, *messages: Message) -> None:
         self.messages.extend(messages)
 
@@ -72,7 +79,13 @@ class Memory(msgspec.Struct, omit_defaults=True):
     def break_off(self, note: str, said: str = "") -> None:
         """Complete a turn that broke off: results for the calls that have none, then what was said, and a note."""
         self.answer_open_calls(note)
-        self.add(ModelReply(f"{said}\n\n{note}" if said.strip() else note))
+        self.set_reply("\n\n".join(text for text in (self.last_text, said, note) if text.strip()))
+
+    def set_reply(self, text: str) -> None:
+        """Let this be the reply to the last message, in the place of one that was there already."""
+        if self.messages and isinstance(self.messages[-1], ModelReply):
+            self.messages.pop()
+        self.add(ModelReply(text))
 
     def answer_open_calls(self, text: str) -> None:
         """Give each call of the last reply that has no result this one."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from accord.coder.model import AnswerEnd, Delta, Model, ModelRequest, Spent
-from accord.telemetry import TraceSpan, model_span, note_tokens
+from accord.telemetry import OperationSpan, model_span, note_tokens
 
 __all__ = ["stream_answer"]
 
@@ -18,7 +18,7 @@ def stream_answer(model: Model, request: ModelRequest) -> AsyncGenerator[Delta, 
     return _spanned(span, model, request) if span.is_recorded else model.stream(request)
 
 
-async def _spanned(span: TraceSpan, model: Model, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+async def _spanned(span: OperationSpan, model: Model, request: ModelRequest) -> AsyncGenerator[Delta, None]:
     with span:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from accord.agent import Session, Turn
 from accord.coder.loop import MAX_REQUESTS, Limits, Loop
-from accord.coder.memory import Memory
-from accord.coder.model import OFFLINE, Model, ModelReply, UserMessage
+from accord.coder.memory import FAILED, STOPPED, Memory
+from accord.coder.model import OFFLINE, Model, UserMessage
 from accord.coder.offline import CAN_DO, OfflineModel
 from accord.coder.permission import PermissionGate
 from accord.coder.project_prompts import read_project, split_slash, trust_project
@@ -73,9 +74,10 @@ class Coder:
         name, argument = split_slash(turn.text)
         command = work.project.find(name)
         if command is None and work.project.is_untrusted(name):
-            await turn.say(
-                f"The project has a command /{name} that you have not trusted: /trust shows it and asks you."
-            )
+            async with self._aside(turn):
+                await turn.say(
+                    f"The project has a command /{name} that you have not trusted: /trust shows it and asks you."
+                )
             return
         text = None if command is None else command.expanded(argument)
         await self._answer(turn, str(turn.option("model")), text)
@@ -97,40 +99,72 @@ class Coder:
     async def undo(self, turn: Turn) -> None:
         """Put back what the last turn changed in files, and let the model know."""
         memory: Memory = turn.session.state
+        gate = PermissionGate(turn, self._rules, memory)
+
+        async def note(paths: Sequence[str]) -> None:
+            # After each file: a crash before the next must not leave the change of one that is put back.
+            memory.set_reply(f"I put back {', '.join(short_name(turn, path) for path in paths)}.")
+            await self._save(turn)
+
+        memory.begin(UserMessage("/undo"), turn.message_id)
         try:
-            paths = await undo(turn, PermissionGate(turn, self._rules, memory), memory.changes)
+            await self._save(turn)
+            if not await undo(turn, gate, memory.changes, note):
+                memory.set_reply("Nothing was put back.")
         except NotUndone as reason:
-            text = str(reason)
-        else:
-            names = ", ".join(short_name(turn, path) for path in paths)
-            text = f"I put back {names}." if paths else "Nothing was put back."
-        await turn.say(text)
-        memory.add(UserMessage("/undo"), ModelReply(text))
-        if self._keeps:
-            with suppress(AccordError):  # as in a turn: the next save may work
-                await turn.save()
+            memory.set_reply(str(reason))
+        except asyncio.CancelledError:
+            memory.break_off(STOPPED)
+            raise
+        except BaseException:
+            memory.break_off(FAILED)
+            raise
+        finally:
+            memory.end()
+            await self._save(turn)
+        await turn.say(memory.last_text)
 
     async def trust(self, turn: Turn) -> None:
         """Show the project's commands and skills, and ask whether they are trusted."""
-        await trust_project(turn, self._work_of(turn.session))
+        async with self._aside(turn):
+            await trust_project(turn, self._work_of(turn.session))
 
     async def compact(self, turn: Turn) -> None:
-        loop = self._loop(turn, str(turn.option("model")))
-        await turn.say("I go on with the summary." if await loop.compact() else "There is nothing to compact yet.")
+        """Put a summary in the place of the conversation."""
+        async with self._aside(turn):
+            loop = self._loop(turn, str(turn.option("model")))
+            await turn.say("I go on with the summary." if await loop.compact() else "There is nothing to compact yet.")
 
     async def model(self, turn: Turn, name: str) -> None:
         """Show or change the model."""
-        if name:
-            try:
-                await turn.session.set_option("model", name)
-            except InvalidParams as error:
-                await turn.say(f"There is no model {name} here: {error.data['expected']}.")
-                return
-        await turn.say(f"The model is {turn.option('model')}.")
+        async with self._aside(turn):
+            if name:
+                try:
+                    await turn.session.set_option("model", name)
+                except InvalidParams as error:
+                    await turn.say(f"There is no model {name} here: {error.data['expected']}.")
+                    return
+            await turn.say(f"The model is {turn.option('model')}.")
 
     async def help(self, turn: Turn) -> None:
         """Show the slash commands and requests."""
-        await turn.say(HELP)
+        async with self._aside(turn):
+            await turn.say(HELP)
+
+    @contextlib.asynccontextmanager
+    async def _aside(self, turn: Turn) -> AsyncIterator[None]:
+        """A turn that the model does not hear of; when it is over it is known, so that no restart takes it for lost."""
+        try:
+            yield
+        finally:
+            memory: Memory = turn.session.state
+            memory.last_prompt = turn.message_id
+            await self._save(turn)
+
+    async def _save(self, turn: Turn) -> None:
+        if self._keeps:
+            with contextlib.suppress(AccordError):  # the conversation is kept anyway; the next save may work
+                await turn.save()
 
     def _model(self, name: str) -> Model:
         if name not in self._models:

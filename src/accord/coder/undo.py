@@ -7,6 +7,7 @@ with its diff, and asked for. If one file is not as the turn left it, nothing is
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from accord.agent import ToolFailed, Turn
@@ -29,16 +30,20 @@ class _Reverse:
     before: str | None
 
 
-async def undo(turn: Turn, gate: PermissionGate, changes: ChangeLog) -> list[str]:
+async def undo(
+    turn: Turn, gate: PermissionGate, changes: ChangeLog, on_put_back: Callable[[Sequence[str]], Awaitable[None]]
+) -> list[str]:
     """Undo the changes of the last turn that changed files; the paths that were put back.
 
     Each is shown as a diff and asked for. A file that the user refuses stays as it is, and can be undone later.
+    `on_put_back` gets the paths so far as soon as a file is put back and no longer among the changes.
 
     Raises:
         NotUndone: There is nothing to undo, or a file is not as that turn left it: then nothing is touched.
     """
     if not changes.turns:
         raise NotUndone("There is nothing to undo: no turn has changed a file.")
+    changes.is_begun = False
     last = changes.turns[-1]
     if not last.is_complete:
         changes.turns.pop()
@@ -52,15 +57,18 @@ async def undo(turn: Turn, gate: PermissionGate, changes: ChangeLog) -> list[str
         if await _put_back(turn, gate, reverse):
             done.append(reverse.path)
             last.patches = [patch for patch in last.patches if patch.path != reverse.path]
-    if not last.patches:
-        changes.turns.pop()
-    changes.is_begun = False
+            if not last.patches:
+                changes.turns.pop()
+            await on_put_back(done)
     return done
 
 
 async def _reverse(turn: Turn, path: str, patches: list[FilePatch]) -> _Reverse:
     name = short_name(turn, path)
-    now = await _present(turn, path)
+    try:
+        now = await _present(turn, path)
+    except (WorkspaceError, RequestError) as error:
+        raise NotUndone(f"I undid nothing: {name} cannot be read: {_reason(error)}.") from error
     text: str | None = now
     for patch in reversed(patches):
         if text is None or digest(text) != patch.after:
@@ -106,8 +114,6 @@ async def _present(turn: Turn, path: str) -> str | None:
         return await turn.files.read(path)
     except NoSuchFile:
         return None
-    except (WorkspaceError, RequestError) as error:
-        raise NotUndone(f"I undid nothing: {short_name(turn, path)} cannot be read: {_reason(error)}.") from error
 
 
 def _reason(error: WorkspaceError | RequestError) -> str:

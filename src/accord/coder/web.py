@@ -156,8 +156,19 @@ async def get(address: PageAddress, number: str, *, timeout_seconds: float = REQ
     except TimeoutError:
         raise ToolFailed(f"{address.place} did not answer within {timeout_seconds:g} seconds") from None
     except OSError as error:
-        raise ToolFailed(f"{address.place} cannot be reached: {error.strerror or type(error).__name__}") from None
+        raise ToolFailed(_unreachable(address, error)) from None
     return _parsed(raw, address, is_cut=is_cut)
+
+
+def _unreachable(address: PageAddress, error: OSError) -> str:
+    import ssl  # noqa: PLC0415 - most sessions read no page
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"{address.place} has a certificate that is not trusted here: {error.verify_message}. SSL_CERT_FILE names "
+            "a file of certificates to trust instead"
+        )
+    return f"{address.place} cannot be reached: {error.strerror or type(error).__name__}"
 
 
 async def _exchange(address: PageAddress, number: str) -> tuple[bytes, bool]:

@@ -111,7 +111,7 @@ class Connection:
         self._sender = Sender(transport, self._on_detour)
         self._budget = Budget(max_backlog_bytes)
         self._codec = Codec(strict=strict)
-        self._lanes = Lanes(self, self._budget, self._handler_failed)
+        self._lanes = Lanes(self, self._budget, lambda error: self._receiver.failed(error))  # noqa: PLW0108 - it is made below
         self._outgoing = OutgoingCalls(pending, self._sender, self._lanes, self._budget, self._codec)
         self._outgoing.own(self)
         self._incoming = IncomingRequests(pending, self._sender, self._budget, self._codec)
@@ -427,16 +427,10 @@ class Connection:
         """Wait for room, and dispatch what is left of the last read as far as there is any."""
         batch, self._unread = self._unread, ReadBatch([])
         while True:
-            if not await self._budget.free_bytes(self._hung_up):
+            if not await self._budget.free_bytes(lambda: self.transport.hung_up):
                 self._outgoing.fail_inside()
             if self._lost is not None or batch.taken == len(batch.texts) or self._receiver.take(batch):
                 return
-
-    def _hung_up(self) -> bool:
-        return self.transport.hung_up
-
-    def _handler_failed(self, error: Exception) -> None:
-        self._receiver.failed(error)
 
     # --- ending
 

@@ -19,9 +19,13 @@ from accord.session.tool import FileChange
 from accord.stores.folder import make_folder
 from accord.stores.owner import is_held, open_owner, owners_folder
 
-__all__ = ["FolderCopies", "open_copies"]
+__all__ = ["CopyFailed", "FolderCopies", "open_copies"]
 
 _GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+
+
+class CopyFailed(OSError):
+    """Something of a folder cannot be read or written while it is copied."""
 
 
 class FolderCopies:
@@ -44,7 +48,7 @@ class FolderCopies:
         """Make the first copy.
 
         Raises:
-            OSError: Something cannot be read or written.
+            CopyFailed: Something cannot be read or written.
         """
         await self._copied(self._source, self.before)
 
@@ -52,7 +56,7 @@ class FolderCopies:
         """A new copy; `name` is that of a folder around it.
 
         Raises:
-            OSError: Something cannot be read or written.
+            CopyFailed: Something cannot be read or written.
         """
         target = self._root / name / self._name
         await self._copied(self.before, target)
@@ -81,6 +85,8 @@ class FolderCopies:
         copying = asyncio.ensure_future(asyncio.to_thread(copy))
         try:
             await asyncio.shield(copying)
+        except OSError as error:
+            raise CopyFailed(error.errno, error.strerror or str(error), error.filename) from error
         finally:
             stop.set()
             with contextlib.suppress(OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
@@ -15,8 +14,10 @@ from accord.client import Deadlines, InProcessAgent, PermissionCallback, Policy,
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded
 from accord.evaluation.changes import patch_of
 from accord.evaluation.copies import FolderCopies, open_copies
+from accord.evaluation.engine import run_trials
 from accord.evaluation.results import EvaluationResult, ResultsFile
 from accord.session.event import Cost, ToolChanged
+from accord.session.tool import FileChange
 
 __all__ = ["AgentCommand", "Task", "TaskLimits", "evaluate"]
 
@@ -140,30 +141,22 @@ class _Evaluation:
         self._show()
 
     async def run(self, copies: FolderCopies, parallel: int) -> None:
-        waiting = iter(enumerate(self.left))
+        async def trial(trial: _Trial, folder: Path) -> EvaluationResult:
+            return await self._run(trial, copies, folder)
 
-        async def work() -> None:
-            for number, trial in waiting:
-                result = await self._trial(trial, copies, f"trial-{number}")
-                self._file.add(result)
-                self._counted.append(result)
-                self._show()
+        await run_trials(copies, self.left, trial, self._take, parallel=parallel)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(parallel, len(self.left))):
-                group.create_task(work())
+    def _take(self, _: _Trial, result: EvaluationResult, changes: list[FileChange]) -> None:
+        result.changes = [{"path": change.path, "operation": change.operation} for change in changes]
+        result.patch = "".join(map(patch_of, changes))
+        self._file.add(result)
+        self._counted.append(result)
+        self._show()
 
     def _show(self) -> None:
         if self._progress is not None:
             failed = sum(result.stop_reason != "end_turn" for result in self._counted)
             self._progress(len(self._counted), self._total, failed)
-
-    async def _trial(self, trial: _Trial, copies: FolderCopies, place: str) -> EvaluationResult:
-        folder = await copies.copy(place)
-        try:
-            return await self._run(trial, copies, folder)
-        finally:
-            await copies.remove(folder)
 
     async def _run(self, trial: _Trial, copies: FolderCopies, folder: Path) -> EvaluationResult:
         result = EvaluationResult(
@@ -192,9 +185,6 @@ class _Evaluation:
             result.message = str(error)
             result.exit = error.exit_status if isinstance(error, ConnectionLost) else None
             result.stop_reason = None
-        changes = await copies.changes(folder)
-        result.changes = [{"path": change.path, "operation": change.operation} for change in changes]
-        result.patch = "".join(map(patch_of, changes))
         return result
 
     async def _watch(self, turn: Turn, result: EvaluationResult) -> None:

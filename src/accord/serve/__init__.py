@@ -14,6 +14,7 @@ from accord.errors import LocalProtocolError
 from accord.serve.access import AccessCheck
 from accord.serve.application import AgentApplication
 from accord.serve.connections import Connections
+from accord.serve.fleet import FleetStore, ServerFleet
 from accord.serve.limits import HostLimits
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostOptions, OnDisconnect
@@ -44,13 +45,26 @@ def application(agent: ServedAgent, **options: object) -> AgentApplication:
     """The application of an agent in this process; `Agent.asgi` calls it. `options` are those of `HostOptions`.
 
     Raises:
-        LocalProtocolError: Nothing says who may connect.
+        LocalProtocolError: Nothing says who may connect, or there is a secret of a fleet and no store for one.
     """
     given = _options(options)
+    store = getattr(agent, "store", None)
+    fleet = ServerFleet(store, given.fleet_secret) if isinstance(store, FleetStore) else None
+    if fleet is None and given.fleet_secret:
+        raise LocalProtocolError(
+            "a fleet needs a store that its nodes share: give the agent a PostgresStore",
+            field="fleet_secret",
+            expected="an agent with a PostgresStore",
+        )
     upstream = AgentUpstream(
-        agent, keeps_turns=given.on_disconnect != "cancel", detached_seconds=given.limits.detached_seconds
+        agent,
+        keeps_turns=given.on_disconnect != "cancel",
+        detached_seconds=given.limits.detached_seconds,
+        fleet=fleet,
+        has_principals=fleet is not None and not given.shared_sessions,
+        max_bytes=given.limits.body_bytes,
     )
-    return _application(upstream, given)
+    return _application(upstream, given, fleet)
 
 
 def program_application(
@@ -64,7 +78,14 @@ def program_application(
     Raises:
         LocalProtocolError: Nothing says who may connect.
     """
-    return _application(ProgramUpstream(argv, env), _options(options))
+    given = _options(options)
+    if given.fleet_secret:
+        raise LocalProtocolError(
+            "a program keeps its sessions itself, so it cannot be served by a fleet",
+            field="fleet_secret",
+            expected="an accord.Agent",
+        )
+    return _application(ProgramUpstream(argv, env), given)
 
 
 def _options(options: dict[str, object]) -> HostOptions:
@@ -77,15 +98,18 @@ def _options(options: dict[str, object]) -> HostOptions:
     return HostOptions(**cast("dict[str, Any]", options))
 
 
-def _application(upstream: Upstream, options: HostOptions) -> AgentApplication:
+def _application(upstream: Upstream, options: HostOptions, fleet: ServerFleet | None = None) -> AgentApplication:
     if options.trace is not None:
         trace = ConnectionTrace(options.trace)
         trace.open()
         upstream = RecordedUpstream(upstream, trace)
-    access, metrics = AccessCheck(options.authenticate, options.hosts, options.origins), Metrics()
+    read_pass = None if fleet is None else fleet.read_pass
+    access = AccessCheck(options.authenticate, options.hosts, options.origins, read_pass)
+    metrics = Metrics(node="" if fleet is None else fleet.name)
     owners = None
-    if not options.shared_sessions:
+    # In a fleet the store has the principals, and the agent looks there.
+    if not options.shared_sessions and fleet is None:
         owners = SessionOwners(None if options.owners is None else Path(options.owners))
     root = Path.cwd() if options.root is None else Path(options.root)
-    connections = Connections(upstream, access, metrics, owners, root, options)
+    connections = Connections(upstream, access, metrics, owners, root, options, fleet)
     return AgentApplication(connections, access, metrics)

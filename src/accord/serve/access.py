@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass
 from accord.serve.principal import Authenticate, Credentials, Principal
 
 __all__ = ["AccessCheck", "headers_of"]
@@ -30,16 +31,26 @@ def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
 class AccessCheck:
     """The principals, host names and origins of pages that may connect."""
 
-    def __init__(self, authenticate: Authenticate, hosts: Iterable[str], origins: Iterable[str]) -> None:
+    def __init__(
+        self,
+        authenticate: Authenticate,
+        hosts: Iterable[str],
+        origins: Iterable[str],
+        read_pass: Callable[[str], FleetPass] | None = None,
+    ) -> None:
         self.authenticate = authenticate
+        self._read_pass = read_pass
+        """Reads the pass of a request that another node of the fleet forwarded; None where there is no fleet."""
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def check_page(self, headers: Mapping[str, str]) -> None:
         """Refuse a foreign `Host`, by which a page reaches a loopback server, and a foreign `Origin`.
 
-        A request without `Origin` comes from no page.
+        A request without `Origin` comes from no page, and neither does one with the pass of another node.
         """
+        if self._pass_of(headers) is not None:
+            return
         host = _without_port(headers.get("host", ""))
         if "*" not in self._hosts and host not in self._hosts:
             raise HttpRefusal(403, "host", "This host name is not served here")
@@ -56,12 +67,19 @@ class AccessCheck:
         Raises:
             HttpRefusal: 401: its credentials are missing, wrong or expired.
         """
+        given = self._pass_of(headers)
+        if given is not None:
+            return given.principal, Credentials(None, headers, client, given.sender)
         credentials = Credentials(_bearer(headers.get("authorization", "")), headers, client)
         principal = await self.find(credentials)
         if principal is None:
             cause = "no_token" if credentials.token is None else "token"
             raise HttpRefusal(401, cause, "A valid token is needed", {"WWW-Authenticate": "Bearer"})
         return principal, credentials
+
+    def _pass_of(self, headers: Mapping[str, str]) -> FleetPass | None:
+        value = headers.get(FORWARD_HEADER)
+        return None if value is None or self._read_pass is None else self._read_pass(value)
 
     async def find(self, credentials: Credentials) -> Principal | None:
         found = self.authenticate(credentials)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+from accord.errors import AccordError
 from accord.serve.access import AccessCheck, HttpRefusal, headers_of
 from accord.serve.connections import Connections
 from accord.serve.http import HttpExchange
@@ -38,6 +39,7 @@ class AgentApplication:
         self._connections = connections
         self._access = access
         self._metrics = metrics
+        self._closing: list[Callable[[], Awaitable[None]]] = []
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one request, one socket, or the life of the server."""
@@ -48,6 +50,21 @@ class AgentApplication:
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
 
+    async def start(self) -> None:
+        """Look at the store and the other nodes, where there is a fleet; a server does this before it listens.
+
+        Raises:
+            StoreError: The database cannot be used.
+            LocalProtocolError: There are other nodes, and no secret to forward requests to them.
+        """
+        if self._connections.fleet is not None:
+            await self._connections.fleet.start()
+
+    def on_drain(self, callback: Callable[[], None]) -> None:
+        """Call this when the fleet asks this node to drain (`accord fleet drain`)."""
+        if self._connections.fleet is not None:
+            self._connections.fleet.on_drain.append(callback)
+
     async def drain(self, timeout_seconds: float) -> None:
         """Refuse new connections from now on, and wait until the open requests are answered, for so long at most."""
         await self._connections.drain(timeout_seconds)
@@ -55,6 +72,13 @@ class AgentApplication:
     async def close(self) -> None:
         """End all connections, with their agents."""
         await self._connections.close()
+        closing, self._closing = self._closing, []
+        for close in closing:
+            await close()
+
+    def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Await this once when the application is closed, for example to close the store of its agent."""
+        self._closing.append(close)
 
     @property
     def connections(self) -> int:
@@ -136,8 +160,8 @@ class AgentApplication:
         if path == "/health":
             return await respond(send, 200, b"ok\n", {"Content-Type": "text/plain"})
         if path == "/ready":
-            ready = not self._connections.is_draining
-            body = b"ready\n" if ready else b"draining\n"
+            ready = self._connections.is_ready
+            body = b"ready\n" if ready else b"draining\n" if self._connections.is_draining else b"no lease\n"
             return await respond(send, 200 if ready else 503, body, {"Content-Type": "text/plain"})
         if path == "/metrics":
             text = self._metrics.text(self._connections.gauges).encode()
@@ -150,6 +174,11 @@ class AgentApplication:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
+                try:
+                    await self.start()
+                except AccordError as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
                 await self.close()

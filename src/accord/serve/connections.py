@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from accord.serve.access import AccessCheck, HttpRefusal
+from accord.serve.fleet import ServerFleet
 from accord.serve.metrics import Metrics
+from accord.serve.node_requests import NodeRequests
 from accord.serve.options import HostOptions
 from accord.serve.principal import Credentials, Principal, directory_of
-from accord.serve.remote_connection import RemoteConnection
+from accord.serve.remote_connection import RemoteConnection, new_connection_id
 from accord.serve.session_owners import SessionOwners
 from accord.serve.session_rules import SessionRules
 from accord.serve.upstream import Upstream
@@ -38,6 +40,7 @@ class Connections:
         owners: SessionOwners | None,
         root: Path,
         options: HostOptions,
+        fleet: ServerFleet | None = None,
     ) -> None:
         self._upstream = upstream
         self._access = access
@@ -45,6 +48,9 @@ class Connections:
         self.metrics = metrics
         self._owners = owners
         self._root = root
+        self.fleet = fleet
+        """The nodes that clients may reach through this server; None where there is no other."""
+        self.node_requests = None if fleet is None else NodeRequests(fleet)
         self._stdio_mcp = options.stdio_mcp
         self._on_disconnect = options.on_disconnect or upstream.on_disconnect
         self._all: dict[str, RemoteConnection] = {}
@@ -53,6 +59,11 @@ class Connections:
         self._sweeper: asyncio.Task[None] | None = None
         self._rechecked_at = time.monotonic()
         self.is_draining = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new connections are taken: the server does not end, and its node has its lease."""
+        return not self.is_draining and (self.fleet is None or self.fleet.is_live)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -66,9 +77,27 @@ class Connections:
             "sessions": sum(rules.open_sessions for rules in self._rules.values()),
             "waiting_bytes": sum(connection.streams.waiting_bytes for connection in self._all.values()),
             "draining": float(self.is_draining),
+            **({} if self.fleet is None else self.fleet.gauges),
         }
 
     # --- making and finding
+
+    def new_id(self) -> str:
+        """The id of a new connection; in a fleet it names this node."""
+        return new_connection_id() if self.fleet is None else self.fleet.new_connection_id()
+
+    def elsewhere(self, connection_id: str | None, credentials: Credentials) -> str | None:
+        """The node that has a connection, if it is not this one.
+
+        Raises:
+            HttpRefusal: 508: another node forwarded the request to this one, which would have to forward it again.
+        """
+        if self.fleet is None or not connection_id or connection_id in self._all:
+            return None
+        node = self.fleet.node_of(connection_id)
+        if node is not None and credentials.forwarded_by is not None:
+            raise HttpRefusal(508, "loop", "This request was forwarded already")
+        return node
 
     def make(
         self, principal: Principal, credentials: Credentials, *, has_session_streams: bool, connection_id: str = ""
@@ -95,7 +124,7 @@ class Connections:
             self.limits,
             self.metrics,
             has_session_streams=has_session_streams,
-            connection_id=connection_id,
+            connection_id=connection_id or self.new_id(),
         )
         self._all[connection.id] = connection
         self.metrics.opened_connections += 1
@@ -124,7 +153,8 @@ class Connections:
     async def _serve(self, connection: RemoteConnection) -> None:
         root = str(directory_of(connection.principal, self._root))
         try:
-            await self._upstream.serve(connection.agent, connection.principal, root)
+            is_forwarded = connection.credentials.forwarded_by is not None
+            await self._upstream.serve(connection.agent, connection.principal, root, is_forwarded=is_forwarded)
             reason = "the agent ended"
         except asyncio.CancelledError:
             reason = "the server ends"
@@ -221,6 +251,8 @@ class Connections:
             return
         self._rechecked_at = time.monotonic()
         for connection in list(self._all.values()):
+            if connection.credentials.forwarded_by is not None:
+                continue  # the node that forwards it checks the client, and ends its link
             principal = await self._access.find(connection.credentials)
             if principal is None or principal.name != connection.principal.name:
                 connection.end("its token was revoked")
@@ -228,11 +260,23 @@ class Connections:
     async def drain(self, seconds: float) -> None:
         """Take no new connection, and let the requests that are open come to their end, for so long at most."""
         self.is_draining = True
+        if self.fleet is not None:
+            await self.fleet.drain()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 # Busy is a sum over all connections: no single event says that it is over.
-                while any(each.is_busy or each.streams.waiting_bytes for each in self._all.values()):  # noqa: ASYNC110
+                while self._upstream.running or self._working():  # noqa: ASYNC110
                     await asyncio.sleep(DRAIN_POLL_SECONDS)
+
+    def _working(self) -> bool:
+        """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
+        working = [each for each in self._all.values() if each.is_busy or each.streams.waiting_bytes]
+        if self.fleet is not None:
+            # What a client that lost its link did not get is in the log, which it gets wherever it loads the session.
+            working = [each for each in working if each.is_busy or each.links]
+            for connection in [each for each in self._all.values() if each not in working]:
+                connection.end("the server ends")
+        return bool(working)
 
     async def close(self) -> None:
         """End all connections and their agents."""
@@ -247,6 +291,10 @@ class Connections:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.node_requests is not None:
+            self.node_requests.close()
         await self._upstream.close()
+        if self.fleet is not None:
+            await self.fleet.close()
         if self._owners is not None:
             self._owners.close()

@@ -13,7 +13,7 @@ from accord.serve.introduction import answered, error_answer, malformed, read_in
 from accord.serve.message_text import params_of
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.principal import Credentials, Principal
-from accord.serve.remote_connection import RemoteConnection, new_connection_id
+from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send, read_body, respond
 from accord.serve.takeover import take_over
 from accord.serve.websocket import OWN_PREFIX, RECEIVED_METHOD, cursor_of
@@ -25,6 +25,7 @@ __all__ = ["HttpExchange"]
 log = logging.getLogger("accord.serve")
 
 MAX_STREAMS = 1024
+_FORWARDED = frozenset({"DELETE", "GET", "POST"})
 _STREAM_HEADERS = {
     "Content-Type": "text/event-stream",
     # No proxy may hold back, compress or cache a stream.
@@ -58,6 +59,10 @@ class HttpExchange:
         Raises:
             HttpRefusal: It gets another one.
         """
+        node = self._connections.elsewhere(self._headers.get("acp-connection-id"), self._credentials)
+        if node is not None and self._connections.node_requests is not None and method in _FORWARDED:
+            forward = self._connections.node_requests.forward
+            return await forward(node, self._principal, method, self._headers, self._receive, self._send)
         if method == "POST":
             return await self._post()
         if method == "GET":
@@ -90,7 +95,7 @@ class HttpExchange:
         fault = malformed(text)
         if fault is not None:
             self._connections.metrics.refusals["message"] += 1
-            log.info("400 to %s: no JSON-RPC message", self._principal.name)
+            log.info("refused with 400 a body of %s: no JSON-RPC message", self._principal.name)
             return await respond(self._send, 400, fault, {"Content-Type": "application/json"})
         if "acp-connection-id" in self._headers:
             return await self._post_message(self._connection(), text)
@@ -101,7 +106,7 @@ class HttpExchange:
             introduction = read_introduction(text)
         except RequestError as error:
             raise HttpRefusal(400, "no_connection_id", "Acp-Connection-Id is missing") from error
-        connection_id = new_connection_id()
+        connection_id = self._connections.new_id()
         try:
             connection = take_over(
                 self._connections,
@@ -186,6 +191,10 @@ class HttpExchange:
         return 200
 
     async def _stream(self, connection: RemoteConnection, name: Stream) -> None:
+        if connection.streams.is_read(name):
+            log.info(
+                "connection %s of %s: a newer reader replaces the older one", connection.id[:8], self._principal.name
+            )
         link = StreamLink(connection.streams.get(name))
         connection.attach()
         headers = {**_STREAM_HEADERS, "Acp-Connection-Id": connection.id}

@@ -10,8 +10,9 @@ __all__ = ["Metrics"]
 
 @dataclass
 class Metrics:
-    """Counts since the start. No name of a principal or session is in them."""
+    """Counts since the start. No name of a principal or session is in them; `node` is a label of all of them."""
 
+    node: str = ""
     opened_connections: int = 0
     received_messages: int = 0
     sent_messages: int = 0
@@ -29,9 +30,14 @@ class Metrics:
         }
         lines: list[str] = []
         for name, value in counters.items():
-            lines += [f"# TYPE accord_{name}_total counter", f"accord_{name}_total {value}"]
+            lines += [f"# TYPE accord_{name}_total counter", f"accord_{name}_total{self._labels()} {value}"]
         lines.append("# TYPE accord_refusals_total counter")
-        lines += [f'accord_refusals_total{{cause="{cause}"}} {count}' for cause, count in sorted(self.refusals.items())]
+        for cause, count in sorted(self.refusals.items()):
+            lines.append(f"accord_refusals_total{self._labels(cause=cause)} {count}")
         for name, amount in gauges.items():
-            lines += [f"# TYPE accord_{name} gauge", f"accord_{name} {amount:g}"]
+            lines += [f"# TYPE accord_{name} gauge", f"accord_{name}{self._labels()} {amount:g}"]
         return "\n".join(lines) + "\n"
+
+    def _labels(self, **labels: str) -> str:
+        given = {**({"node": self.node} if self.node else {}), **labels}
+        return "{" + ",".join(f'{name}="{value}"' for name, value in given.items()) + "}" if given else ""

@@ -33,9 +33,13 @@ class HostOptions:
     origins: Sequence[str] = ()
     """The origins of pages that may connect."""
     owners: str | os.PathLike[str] | None = None
-    """The file that keeps which principal a session belongs to; None forgets it when the process ends."""
+    """The file that keeps which principal a session belongs to; None forgets it when the process ends. It is not used
+    with a `PostgresStore`, which has the principal in the row of the session."""
     shared_sessions: bool = False
     """Whether every principal may open every session."""
+    fleet_secret: str = field(default="", repr=False)
+    """The secret that all nodes of a fleet share; needed where the agent's store is a `PostgresStore` that other nodes
+    use too, so that requests can be forwarded among them."""
     stdio_mcp: bool = False
     """Whether clients may name MCP servers that are started on this machine."""
     on_disconnect: OnDisconnect | None = None

@@ -33,6 +33,8 @@ class Credentials:
     """All headers, their names in lower case."""
     client: str | None = None
     """The address that the request came from."""
+    forwarded_by: str | None = None
+    """The node of the fleet that authenticated the request and forwarded it; None if it came from its client."""
 
 
 Authenticate: TypeAlias = Callable[[Credentials], Principal | Awaitable[Principal | None] | None]

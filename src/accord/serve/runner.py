@@ -48,17 +48,23 @@ def run_server(
     listener: Listener,
     limits: HostLimits,
     on_listening: Callable[[str, int], None] = lambda host, port: None,  # noqa: ARG005
+    on_bound: Callable[[str, int], None] = lambda host, port: None,  # noqa: ARG005
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second one ends it at once.
 
+    `on_bound` is called when the port is known and nothing is served yet, `on_listening` when clients may connect.
+
     Raises:
         OSError: The address cannot be used, or the certificate cannot be read.
+        StoreError: The database of a fleet cannot be used.
+        LocalProtocolError: There are other nodes in the fleet, and no secret to forward requests to them.
     """
     family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((listener.host, listener.port))
         host, port = listening.getsockname()[:2]
+        on_bound(host, port)
         config = uvicorn.Config(
             application,
             http=_PunctualProtocol,
@@ -96,8 +102,11 @@ class _DrainingServer(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # Before anything listens: a database that cannot be used is the end of the start.
+        await self._application.start()
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
+        self._application.on_drain(lambda: self._begin_drain("drain"))
         self._on_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature

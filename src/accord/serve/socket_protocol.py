@@ -1,12 +1,14 @@
-"""uvicorn's WebSocket protocol with less work for each message: many texts in one write, plain text frames read at once.
+"""uvicorn's WebSocket protocol with less work for each message: many texts in one write, text frames read at once.
 
-Everything else (the handshake, control frames, fragments, faults, the close) is uvicorn's and that of `websockets`: they
-get the frames that are not read here whole, so that their parser never stands inside of one.
+Everything else (the handshake, control frames, fragments, faults, the close) is left to uvicorn and `websockets`: they
+get whole the frames that are not read here, so that their parser never stands inside of one. There are no extensions:
+what is negotiated in the handshake is forgotten with it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
@@ -19,13 +21,15 @@ from accord.serve.websocket import TEXTS
 
 __all__ = ["SocketProtocol"]
 
+log = logging.getLogger("accord.serve")
+
 _QUEUE_BYTES = 256 * 1024
 # An unfinished frame that is not larger is joined with what comes next.
 _SMALL_BYTES = 64 * 1024
 # RFC 6455, 5.2: a whole text, and a length that is in the next two or eight bytes.
 _WHOLE_TEXT, _TWO_BYTES, _EIGHT_BYTES = 0x81, 126, 127
 _MASKED, _LENGTH, _FINAL, _CONTROL = 0x80, 0x7F, 0x80, 0x08
-_MASK_BYTES = 4
+_LEAST_BYTES, _MASK_BYTES = 2, 4
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -53,6 +57,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_lost = True
         super().connection_lost(exc)
+
+    def keepalive_timeout(self) -> None:
+        log.info("a socket was closed: its client answers no ping")
+        super().keepalive_timeout()
 
     # --- what is sent
 
@@ -226,12 +234,12 @@ def frames_of(texts: Iterable[bytes]) -> bytes:
 def _head_bytes(second: int) -> int:
     """The size of a head with its mask."""
     length = second & _LENGTH
-    return 2 + (2 if length == _TWO_BYTES else 8 if length == _EIGHT_BYTES else 0) + _MASK_BYTES
+    return _LEAST_BYTES + (2 if length == _TWO_BYTES else 8 if length == _EIGHT_BYTES else 0) + _MASK_BYTES
 
 
 def _frame_bytes(data: bytes, start: int, end: int, max_bytes: int) -> int:
     """The size of the frame that begins there; 0 if its head is not whole, negative if it is one to refuse."""
-    if end - start < 2:
+    if end - start < _LEAST_BYTES:
         return 0
     second = data[start + 1]
     if not second & _MASKED:

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from accord.agent import SharedSessions
+from accord.serve.fleet import ServerFleet
 from accord.serve.options import OnDisconnect
 from accord.serve.principal import Principal
+from accord.serve.session_relay import SessionRelay
 from accord.trace.connection_trace import ConnectionTrace, RecordedTransport
 from accord.trace.format import AGENT
 from accord.transport import Transport, spawn
+from accord.wire import DEFAULT_MAX_BYTES
 
 __all__ = ["AgentUpstream", "ProgramUpstream", "RecordedUpstream", "ServedAgent", "Upstream"]
 
@@ -26,7 +29,9 @@ class ServedAgent(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def serve(self, transport: Transport, *, shared: SharedSessions | None = None) -> None: ...
+    async def serve(
+        self, transport: Transport, *, shared: SharedSessions | None = None, principal: str | None = None
+    ) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -39,8 +44,12 @@ class Upstream(Protocol):
     takes_over: bool
     """Whether a new connection may take over the agent of an older one that lost its links."""
 
-    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
-        """Serve one connection until either side has ended it."""
+    @property
+    def running(self) -> int:
+        """How many turns are not over that need no connection."""
+
+    async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:
+        """Serve one connection until either side has ended it; `is_forwarded` says that another node has its client."""
 
     async def close(self) -> None:
         """The server ends."""
@@ -52,13 +61,41 @@ class AgentUpstream:
     on_disconnect: OnDisconnect = "continue"
     takes_over = False
 
-    def __init__(self, agent: ServedAgent, *, keeps_turns: bool, detached_seconds: float) -> None:
+    def __init__(
+        self,
+        agent: ServedAgent,
+        *,
+        keeps_turns: bool,
+        detached_seconds: float,
+        fleet: ServerFleet | None = None,
+        has_principals: bool = False,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
         self._agent = agent
         self._sessions = SharedSessions(keeps_turns=keeps_turns, detached_seconds=detached_seconds)
+        self._fleet = fleet
+        self._has_principals = has_principals
+        self._max_bytes = max_bytes
+        if fleet is not None:
+            fleet.on_lost.append(self._sessions.lose)
 
-    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:  # noqa: ARG002 - an agent gets its directories from the session
+    @property
+    def running(self) -> int:
+        """See `Upstream.running`."""
+        return self._sessions.running
+
+    async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:  # noqa: ARG002 - an agent gets its directories from the session
         """See `Upstream.serve`."""
-        await self._agent.serve(transport, shared=self._sessions)
+        fleet = self._fleet
+        if fleet is None or not fleet.forwards or is_forwarded:
+            await self._serve(transport, principal)
+            return
+        relay = SessionRelay(transport, principal, fleet, self._max_bytes)
+        await relay.serve(lambda local: self._serve(local, principal))
+
+    async def _serve(self, transport: Transport, principal: Principal) -> None:
+        name = principal.name if self._has_principals else None
+        await self._agent.serve(transport, shared=self._sessions, principal=name)
 
     async def close(self) -> None:
         """See `Upstream.close`."""
@@ -76,7 +113,12 @@ class ProgramUpstream:
         self._argv = tuple(argv)
         self._env = dict(env or {})
 
-    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
+    @property
+    def running(self) -> int:
+        """See `Upstream.running`: a program works for its connection only."""
+        return 0
+
+    async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:  # noqa: ARG002 - a program is in no fleet
         """See `Upstream.serve`."""
         recorder = transport.recorder if isinstance(transport, RecordedTransport) else None
         stderr = None if recorder is None else recorder.stderr
@@ -112,12 +154,18 @@ class RecordedUpstream:
         self._upstream = upstream
         self._trace = trace
 
-    async def serve(self, transport: Transport, principal: Principal, root: str) -> None:
+    @property
+    def running(self) -> int:
+        """See `Upstream.running`."""
+        return self._upstream.running
+
+    async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:
         """See `Upstream.serve`."""
         recorder = self._trace.begin()
         recorder.note(f"a connection of {principal.name}")
         try:
-            await self._upstream.serve(RecordedTransport(transport, recorder, own=AGENT), principal, root)
+            recorded = RecordedTransport(transport, recorder, own=AGENT)
+            await self._upstream.serve(recorded, principal, root, is_forwarded=is_forwarded)
         finally:
             recorder.ended(None)
 

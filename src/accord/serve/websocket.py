@@ -13,11 +13,12 @@ from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
 from accord.serve.access import HttpRefusal
 from accord.serve.connections import Connections
-from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.introduction import Introduction, answered, error_answer, malformed, read_introduction, with_id
 from accord.serve.message_text import params_of
+from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.principal import Credentials, Principal
-from accord.serve.remote_connection import RemoteConnection, new_connection_id
+from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
 from accord.serve.takeover import take_over
 from accord.transport.routing import Envelope, read_envelope
@@ -34,6 +35,8 @@ RECEIVED_METHOD = "_accord/received"
 ACKNOWLEDGE_EVERY = 64
 
 _FINISHED = 1000
+# Closes for what the client did: the log names them.
+_FAULTS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 1011})
 _NO_CODE = 1005
 _MAX_DIGITS = 18
 _CODES = {
@@ -48,8 +51,8 @@ _CODES = {
 class _Closed(Exception):
     """The socket is gone; `code` is the close code."""
 
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
+    def __init__(self, code: int, reason: str = "") -> None:
+        super().__init__(reason)
         self.code = code
 
 
@@ -75,7 +78,7 @@ class ServedSocket:
         self._receive = receive
         self._send = send
         self._takes_texts = takes_texts
-        self._connection_id = new_connection_id()
+        self._connection_id = connections.new_id()
         self._unacknowledged = 0
         self._is_reading = False
 
@@ -99,15 +102,19 @@ class ServedSocket:
             async with asyncio.timeout(self._connections.limits.start_seconds):
                 text = await self._next_text()
         except TimeoutError:
+            self._log_refusal("initialize did not come")
             await self._close(1002, "initialize did not come")
             return None
         try:
             introduction = read_introduction(text)
         except RequestError as error:
-            log.info("refused a socket of %s: %s", self._principal.name, error.message)
+            self._log_refusal(error.message)
             await self._say(malformed(text) or error_answer(read_envelope(text), error))
             await self._close(1002, "the first message must be initialize")
             return None
+        return None if await self._is_forwarded(introduction, text) else await self._begin(introduction, text)
+
+    async def _begin(self, introduction: Introduction, text: bytes) -> RemoteConnection | None:
         kept = self._connections.find(introduction.resumes, self._principal) if introduction.resumes else None
         if kept is not None and not kept.has_session_streams and kept.is_initialized:
             await self._say(with_id(kept.initialize_answer.result(), introduction.message))
@@ -128,14 +135,49 @@ class ServedSocket:
             else:
                 connection.attach()
         except RequestError as error:
+            self._log_refusal(error.message)
             await self._say(error_answer(introduction.message, error))
             await self._close(1008, "refused")
             return None
         except HttpRefusal as refusal:
             self._connections.metrics.refusals[refusal.cause] += 1
+            self._log_refusal(refusal.message)
             await self._close(1013, refusal.message)
             return None
         return await self._await_agent(connection, introduction.message)
+
+    async def _is_forwarded(self, introduction: Introduction, text: bytes) -> bool:
+        """Whether the socket belonged to a connection of another node: then it is over now."""
+        fleet = self._connections.fleet
+        try:
+            name = self._connections.elsewhere(introduction.resumes, self._credentials)
+        except HttpRefusal:
+            return False  # forwarded already: it is not here, which the client learns from the answer
+        node = None if fleet is None or name is None else await fleet.node(name)
+        if fleet is None or node is None:
+            return False
+        try:
+            link = await open_socket(fleet, node, self._principal, self._connections.limits.body_bytes)
+        except ConnectionRefusedError:
+            return False  # nothing listens there: the process that had the connection is gone
+        closed: SocketClosed | None = SocketClosed(RESTART, "the node of this connection cannot be reached")
+        if link is not None:
+            closed = await link.run(text, self._next_or_closed, self._say_either)
+        if closed is not None:
+            await self._close(closed.code, closed.reason)
+        return True
+
+    async def _next_or_closed(self) -> bytes | SocketClosed:
+        try:
+            return await self._next_text()
+        except _Closed as closed:
+            return SocketClosed(closed.code, "")
+
+    async def _say_either(self, text: str | bytes) -> None:
+        await self._send({"type": "websocket.send", "text": text if isinstance(text, str) else text.decode()})
+
+    def _log_refusal(self, reason: str) -> None:
+        log.info("refused a socket of %s: %s", self._principal.name, reason)
 
     async def _await_agent(self, connection: RemoteConnection, message: Envelope) -> RemoteConnection | None:
         answer = await answered(connection, self._connections.limits.initialize_seconds)
@@ -161,11 +203,14 @@ class ServedSocket:
         cursor = cursor_of(params_of(text).get("cursor"))
         if kept.has_ended or cursor is None or not kept.rewind(None, cursor):
             reason = "unknown" if kept.has_ended else "gap"
+            self._log_refusal(f"connection {kept.id[:8]} cannot be resumed: {reason}")
             if reason == "gap":
                 kept.leave()  # the next connection of this client takes its agent over
             await self._say(_not_resumed(message, reason))
             await self._close(1000, "not resumed")
             return None
+        if kept.links:
+            log.info("connection %s of %s: a newer socket replaces the older one", kept.id[:8], self._principal.name)
         kept.attach()
         kept.acknowledge(None, cursor)
         StreamLink(kept.streams.get(None))  # a socket that is still there ends now
@@ -217,6 +262,8 @@ class ServedSocket:
                     continue
                 if message.kind == "other":
                     connection.received += 1
+                    self._connections.metrics.refusals["message"] += 1
+                    log.info("refused a text of %s: no JSON-RPC message", self._principal.name)
                     connection.deliver(malformed(text) or error_answer(message, InvalidRequest()))
                     continue
                 connection.receive(text, message)
@@ -225,6 +272,8 @@ class ServedSocket:
             # A socket that a newer one replaced only confirms that it was closed.
             if closed.code == _FINISHED and link.is_current:
                 connection.end("the client closed it")
+            elif closed.code in _FAULTS:
+                log.info("a socket of %s was closed with %d: %s", self._principal.name, closed.code, closed)
 
     async def _own(self, connection: RemoteConnection, text: bytes, message: Envelope) -> None:
         """A message of docs/remote-wire.md: it is not counted, and the agent does not get it."""
@@ -233,6 +282,7 @@ class ServedSocket:
             if cursor is not None:
                 connection.acknowledge(None, cursor)
         elif message.method == RESUME_METHOD:
+            self._log_refusal("the connection to be resumed is not known")
             await self._say(_not_resumed(message, "unknown"))
             await self._close(1000, "not resumed")
             raise _Closed(1000)
@@ -264,15 +314,16 @@ class ServedSocket:
             event = await self._receive()
             if event["type"] == "websocket.disconnect":
                 code = int(event.get("code") or _NO_CODE)
+                reason = str(event.get("reason") or "")
                 # A close frame without a code is as deliberate as one with 1000; a lost socket has no reason.
-                raise _Closed(_FINISHED if code == _NO_CODE and "reason" in event else code)
+                raise _Closed(_FINISHED if code == _NO_CODE and "reason" in event else code, reason)
             text = event.get("text")
             if text is None:
                 continue  # the first event, or a binary message: the transport has none
             data: bytes = text.encode(errors="surrogatepass")
             if len(data) > self._connections.limits.body_bytes:
                 await self._close(1009, "the message is too large")
-                raise _Closed(1009)
+                raise _Closed(1009, "the message is too large")
             return data
 
     async def _say_all(self, texts: list[bytes]) -> None:

@@ -63,6 +63,11 @@ class UpdateEncoder(Protocol):
         """Nothing will change the messages so far: their texts need not be remembered."""
         ...
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether `flush` would return something."""
+        ...
+
     def flush(self) -> list[Any]:
         """The updates that an edition without increments held back; a change of state flushes by itself."""
         ...

@@ -1,8 +1,9 @@
 """The state of every tool call, for editions that can only repeat its content and have no terminals of the agent.
 
-A growing list that is repeated with every item, or a terminal's text with every byte, would cost quadratic time. So it
-is repeated at once while it is small, later each time it has grown by an eighth; the rest is held back until something
-else changes in the call, or the caller flushes.
+A growing list that is repeated with every item would cost quadratic time. So it is repeated at once while it is small,
+later each time it has grown by an eighth; the rest is held back until something else changes in the call, or the caller
+flushes. Of a command that runs only the last lines are shown, each time that its output has grown by a quarter or by
+`PRINTED`; all of it is shown once, at its end.
 """
 
 import codecs
@@ -18,8 +19,10 @@ __all__ = ["ToolStates", "terminal_text"]
 SMALL = 4096
 SHARE = 8
 OVERHEAD = 64
-WINDOW = 4096
-"""So many bytes are shown of a command that runs."""
+WINDOW = 1024
+"""So many bytes are shown of a command that runs, unless it has printed no more than twice as many."""
+PRINTED = 16 * 1024
+PRINTED_SHARE = 4
 
 
 def terminal_text(output: bytes, ended: TerminalExit | None) -> str:
@@ -35,7 +38,7 @@ def terminal_text(output: bytes, ended: TerminalExit | None) -> str:
 
 def _tail(output: bytes) -> str:
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    if len(output) <= SMALL + WINDOW:
+    if len(output) <= 2 * WINDOW:
         return decode(output)
     # From the beginning of a line on, where there is one: no character is cut there either.
     cut, newline, rest = decode(output[-WINDOW:]).partition("\n")
@@ -144,10 +147,11 @@ class ToolStates:
             return []
         screen = self._screens.setdefault(event.id, _Screen())
         screen.output += event.data
-        size = OVERHEAD + len(event.data)
+        size = len(event.data)
+        growth = min(len(screen.output) // PRINTED_SHARE, PRINTED) if len(screen.output) > WINDOW else 0
         for call_id in screen.viewers:
             self._calls[call_id].total += size
-        return [call_id for call_id in screen.viewers if self._is_due(call_id, size, at_most=WINDOW)]
+        return [call_id for call_id in screen.viewers if self._is_due(call_id, size, growth)]
 
     def held(self) -> list[str]:
         """The calls of which something is held back."""
@@ -170,11 +174,13 @@ class ToolStates:
             return [Shown(Text(text), meta=item.meta)] if text else []
         return [item]
 
-    def _is_due(self, call_id: str, unsent: int, at_most: int | None = None) -> bool:
+    def _is_due(self, call_id: str, unsent: int, growth: int | None = None) -> bool:
+        """Whether a call has grown enough: by an eighth where it is not small, or by the `growth` of a terminal."""
         call = self._calls[call_id]
         call.unsent += unsent
-        share = call.total // SHARE if at_most is None else min(call.total // SHARE, at_most)
-        if call.total <= SMALL or call.unsent >= share:
+        if growth is None:
+            growth = call.total // SHARE if call.total > SMALL else 0
+        if call.unsent >= growth:
             return True
         self._held[call_id] = None
         return False

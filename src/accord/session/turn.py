@@ -10,7 +10,7 @@ raises on what happens: an input that cannot happen in a state comes back as `Il
 - `running`: a handler works; `requires_action`: it works, but all of it waits for the user.
 - `cancelling`: the client cancelled it, and the handler (or the insertion) has not ended yet.
 - `closing`: the same, and the session goes too; it also waits for the background to end.
-- `closed`: nothing more is published.
+- `closed`: nothing more is published. The end of the last background work may be reported again here.
 
 **Two rules for answering a prompt**, which is all that the editions differ in:
 
@@ -104,7 +104,7 @@ TABLE: dict[type[Input], tuple[Move, ...]] = {
     HandlerFinished:   ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerFailed:     ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerCancelled:  ("illegal",    "illegal",    "stop",       "stop",       "stop",       "stop",       "illegal"),
-    BackgroundChanged: ("background", "background", "background", "background", "background", "background", "illegal"),
+    BackgroundChanged: ("background", "background", "background", "background", "background", "background", "ignore"),
     CloseRequested:    ("close",      "close",      "close",      "close",      "close",      "ignore",     "closed"),
     ClientLost:        ("close",      "close",      "close",      "close",      "close",      "ignore",     "ignore"),
 }

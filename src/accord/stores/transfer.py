@@ -24,8 +24,8 @@ async def copy_sessions(
 
     With `principal` only that one's; with `target_principal` they belong to that one in the target. A session whose id
     the target has already is left as it is there. Each is complete or not there: one that fails half way is deleted
-    again. `progress` is called after each with the number so far and the id. Nobody may write to them meanwhile: what
-    follows the copy of a log is not copied.
+    again. `progress` is called after each with the number so far and the id. Stop the writers of `source` before:
+    events that follow the copy of a log are not copied.
 
     Raises:
         StoreError: One of the stores failed; the sessions before are copied.

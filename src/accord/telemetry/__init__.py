@@ -15,14 +15,14 @@ from accord.telemetry.calls import (
 )
 from accord.telemetry.model_calls import model_span, note_tokens
 from accord.telemetry.propagation import TRACE_KEYS
-from accord.telemetry.span import NO_SPAN, TraceSpan, error_type
+from accord.telemetry.span import NO_SPAN, OperationSpan, error_type
 from accord.telemetry.turns import end_tool, end_turn, tool_span, turn_span
 
 __all__ = [
     "NO_SPAN",
     "TRACE_KEYS",
     "LinkFacts",
-    "TraceSpan",
+    "OperationSpan",
     "call_span",
     "end_tool",
     "end_turn",

@@ -10,7 +10,7 @@ import msgspec
 from accord.json_values import JsonValue
 from accord.session.agent_requests import Elicited, PermissionGiven, RequestPermission
 from accord.telemetry.provider import telemetry
-from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, parent_of, start_span
+from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, parent_of, start_span
 
 __all__ = [
     "LinkFacts",
@@ -50,7 +50,7 @@ def link_facts(protocol_version: int | None, transport: object) -> LinkFacts:
 
 def call_span(
     side: Literal["agent", "client"], method: str, request: object, facts: LinkFacts, request_id: int | None = None
-) -> TraceSpan:
+) -> OperationSpan:
     """The span of a request that this side sends, below the current one."""
     on = telemetry()
     if on is None:
@@ -61,8 +61,8 @@ def call_span(
 
 
 def served_span(
-    method: str, request: object, facts: LinkFacts, request_id: str | int | None, within: TraceSpan = NO_SPAN
-) -> TraceSpan:
+    method: str, request: object, facts: LinkFacts, request_id: str | int | None, within: OperationSpan = NO_SPAN
+) -> OperationSpan:
     """The span of a request that this side serves: below its sender's; if it sent none, below `within`."""
     on = telemetry()
     if on is None:
@@ -72,12 +72,12 @@ def served_span(
     return start_span(on, method, "SERVER", attributes, parent=parent, on_end=functools.partial(_count_error, method))
 
 
-def with_context(span: TraceSpan, request: Any) -> Any:
+def with_context(span: OperationSpan, request: Any) -> Any:
     """A request with the context of a span in its `_meta`; itself while telemetry is off."""
     return msgspec.structs.replace(request, meta=span.inject(request.meta)) if span.is_recorded else request
 
 
-def extension_params(span: TraceSpan, params: JsonValue) -> JsonValue:
+def extension_params(span: OperationSpan, params: JsonValue) -> JsonValue:
     """The params of an extension method with the context of a span; what is no object stays as it is."""
     if not span.is_recorded or not (params is None or isinstance(params, dict)):
         return params
@@ -89,7 +89,7 @@ def extension_params(span: TraceSpan, params: JsonValue) -> JsonValue:
     return {**given, "_meta": added} if added else params
 
 
-def note_answer(span: TraceSpan, request: object, answer: object) -> None:
+def note_answer(span: OperationSpan, request: object, answer: object) -> None:
     """Note the decision of a user: the kind of the chosen option, or the action of an elicitation."""
     if isinstance(request, RequestPermission) and isinstance(answer, PermissionGiven):
         kinds = {option.id: option.kind for option in request.options}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from accord.telemetry.provider import telemetry
-from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, start_span
+from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, start_span
 
 __all__ = ["model_span", "note_tokens"]
 
 
-def model_span(provider: str, model: str) -> TraceSpan:
+def model_span(provider: str, model: str) -> OperationSpan:
     """The span of a request to a model, below the current one."""
     on = telemetry()
     if on is None:
@@ -20,13 +20,13 @@ def model_span(provider: str, model: str) -> TraceSpan:
     return span
 
 
-def note_tokens(span: TraceSpan, input_tokens: int, output_tokens: int) -> None:
+def note_tokens(span: OperationSpan, input_tokens: int, output_tokens: int) -> None:
     """Note the tokens that the model's provider counted."""
     if not isinstance(span, RecordedSpan):
         return
     for kind, count in (("input", input_tokens), ("output", output_tokens)):
         span.set(f"gen_ai.usage.{kind}_tokens", count)
-        span.telemetry.model_tokens.record(count, {**span.labels, "gen_ai.token.type": kind})
+        span.quietly(span.telemetry.model_tokens.record, count, {**span.labels, "gen_ai.token.type": kind})
 
 
 def _count_call(span: RecordedSpan) -> None:

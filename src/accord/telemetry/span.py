@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span as ProviderSpan
 
-__all__ = ["NO_SPAN", "RecordedSpan", "TraceSpan", "error_type", "parent_of", "start_span"]
+__all__ = ["NO_SPAN", "OperationSpan", "RecordedSpan", "error_type", "parent_of", "start_span"]
 
 log = logging.getLogger("accord.telemetry")
 
 
-class TraceSpan:
+class OperationSpan:
     """The span of something while telemetry is off: it does nothing.
 
     As a context it is the current span inside, and ends with it; an exception is its failure.
@@ -74,10 +74,10 @@ class TraceSpan:
         self.end()
 
 
-NO_SPAN = TraceSpan()
+NO_SPAN = OperationSpan()
 
 
-class RecordedSpan(TraceSpan):
+class RecordedSpan(OperationSpan):
     """A span of a provider, whose sampler decides whether it is exported. `on_end` is called once, before its end."""
 
     is_recorded = True
@@ -104,28 +104,33 @@ class RecordedSpan(TraceSpan):
     def note(self, name: str, value: str | int | None) -> None:
         if value is not None:
             self.labels[name] = value
-            self._span.set_attribute(name, value)
+            self.quietly(self._span.set_attribute, name, value)
 
     def set(self, name: str, value: str | int | list[str] | None) -> None:
         if value is not None:
-            self._span.set_attribute(name, value)
+            self.quietly(self._span.set_attribute, name, value)
 
     def fail(self, kind: str) -> None:
         from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - telemetry is on
 
         self.note("error.type", kind)
-        self._span.set_status(Status(StatusCode.ERROR))
+        self.quietly(self._span.set_status, Status(StatusCode.ERROR))
 
     def end(self) -> None:
         if self._is_over:
             return
         self._is_over = True
+        if self._on_end is not None:
+            self.quietly(self._on_end, self)
+        self.quietly(self._span.end)
+
+    @staticmethod
+    def quietly(work: Callable[..., object], *arguments: Any) -> None:
+        """Call something of a provider; what it raises is logged, and the conversation goes on."""
         try:
-            if self._on_end is not None:
-                self._on_end(self)
-            self._span.end()
+            work(*arguments)
         except Exception:
-            log.debug("a span could not be ended", exc_info=True)
+            log.debug("a provider of telemetry failed", exc_info=True)
 
     def attach(self) -> None:
         from opentelemetry.context import attach  # noqa: PLC0415 - telemetry is on
@@ -151,7 +156,7 @@ def start_span(
     *,
     parent: Context | None = None,
     on_end: Callable[[RecordedSpan], None] | None = None,
-) -> TraceSpan:
+) -> OperationSpan:
     """Start a span below that of `parent`, below the current one where that is None."""
     from opentelemetry.trace import SpanKind, set_span_in_context  # noqa: PLC0415 - telemetry is on
 
@@ -164,7 +169,7 @@ def start_span(
         return NO_SPAN
 
 
-def parent_of(meta: Mapping[str, Any] | None, within: TraceSpan = NO_SPAN) -> Context:
+def parent_of(meta: Mapping[str, Any] | None, within: OperationSpan = NO_SPAN) -> Context:
     """The context for a span of something that a peer began: the peer's, that of `within`, or an empty one.
 
     Never the current one: a task that serves a peer may have been made while something else was served.

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
+from accord.session.client_requests import Prompt
 from accord.session.turn_io import HandlerCancelled, HandlerFailed, HandlerFinished, Input
 from accord.telemetry.calls import LinkFacts, request_attributes
 from accord.telemetry.provider import telemetry
-from accord.telemetry.span import NO_SPAN, RecordedSpan, TraceSpan, error_type, parent_of, start_span
+from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, error_type, parent_of, start_span
 
 __all__ = ["end_tool", "end_turn", "tool_span", "turn_span"]
 
 
-def turn_span(method: str, prompt: Any, facts: LinkFacts, command: str | None) -> TraceSpan:
+class ArrivedPrompt(Protocol):
+    """A prompt from its arrival to its answer."""
+
+    request: Prompt
+    request_id: str | int | None
+    """The id of its JSON-RPC request; None as long as no handler has it."""
+
+
+def turn_span(method: str, prompt: ArrivedPrompt, facts: LinkFacts, command: str | None) -> OperationSpan:
     """The span of a turn: below the one that the prompt's `_meta` names, else one without a parent."""
     on = telemetry()
     if on is None:
         return NO_SPAN
-    attributes = {**request_attributes(method, prompt, facts, None), "acp.command": command}
-    return start_span(on, method, "SERVER", attributes, parent=parent_of(prompt.meta), on_end=_count_turn)
+    attributes = {**request_attributes(method, prompt.request, facts, None), "acp.command": command}
+    parent, on_end = parent_of(prompt.request.meta), functools.partial(_count_turn, prompt)
+    return start_span(on, method, "SERVER", attributes, parent=parent, on_end=on_end)
 
 
-def end_turn(span: TraceSpan, end: Input, request_id: str | int | None) -> None:
-    """End the span of a turn with the input that ends it; `request_id` is that of its prompt, as far as it is known."""
+def end_turn(span: OperationSpan, end: Input, tools: Iterable[OperationSpan]) -> None:
+    """End the span of a turn with the input that ends it, and those of `tools` that are still open.
+
+    A tool call stays open where the client was gone before the call could be ended.
+    """
+    for tool in tools:
+        tool.end()
     if not span.is_recorded:
         return
-    span.set("jsonrpc.request.id", None if request_id is None else str(request_id))
     match end:
         case HandlerFinished(stop_reason=reason):
             span.note("acp.stop_reason", reason)
@@ -41,21 +56,22 @@ def end_turn(span: TraceSpan, end: Input, request_id: str | int | None) -> None:
     span.end()
 
 
-def _note_tokens(span: TraceSpan, usage: Any) -> None:
+def _note_tokens(span: OperationSpan, usage: Any) -> None:
     if usage is not None and isinstance(span, RecordedSpan):
         for kind, count in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             span.set(f"gen_ai.usage.{kind}_tokens", count)
-            span.telemetry.turn_tokens.add(count, {"gen_ai.token.type": kind})
+            span.quietly(span.telemetry.turn_tokens.add, count, {"gen_ai.token.type": kind})
 
 
-def _count_turn(span: RecordedSpan) -> None:
+def _count_turn(prompt: ArrivedPrompt, span: RecordedSpan) -> None:
+    span.set("jsonrpc.request.id", None if prompt.request_id is None else str(prompt.request_id))
     span.telemetry.turns.add(1, span.labels)
     span.telemetry.turn_seconds.record(span.seconds, span.labels)
     if "error.type" in span.labels:
         span.telemetry.errors.add(1, {"acp.operation": "turn", "error.type": span.labels["error.type"]})
 
 
-def tool_span(name: str, kind: str, call_id: str, session_id: str) -> TraceSpan:
+def tool_span(name: str, kind: str, call_id: str, session_id: str) -> OperationSpan:
     """The span of a tool call, below the current one: the turn's, or one that its author began."""
     on = telemetry()
     if on is None:
@@ -70,7 +86,7 @@ def tool_span(name: str, kind: str, call_id: str, session_id: str) -> TraceSpan:
     return start_span(on, f"execute_tool {name}", "INTERNAL", attributes, on_end=_count_tool)
 
 
-def end_tool(span: TraceSpan, status: str, error: BaseException | None) -> None:
+def end_tool(span: OperationSpan, status: str, error: BaseException | None) -> None:
     """End the span of a tool call with its last status."""
     span.set("acp.tool.status", status)
     if status == "failed":

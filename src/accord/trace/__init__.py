@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING
 from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from accord.trace.conversion import (
+        PlainTrace as PlainTrace,
+        plain_trace as plain_trace,
+    )
+    from accord.trace.fold import (
+        transcript_at as transcript_at,
+    )
     from accord.trace.format import (
         TraceFileError as TraceFileError,
+    )
+    from accord.trace.index import (
+        RowFilter as RowFilter,
+        TraceIndex as TraceIndex,
     )
     from accord.trace.reader import (
         Trace as Trace,
@@ -27,7 +38,10 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
+            "accord.trace.conversion": "PlainTrace plain_trace",
+            "accord.trace.fold": "transcript_at",
             "accord.trace.format": "TraceFileError",
+            "accord.trace.index": "RowFilter TraceIndex",
             "accord.trace.reader": "Trace TraceRecord open_trace",
             "accord.trace.writer": "TraceWriter",
         },

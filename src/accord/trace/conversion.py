@@ -70,28 +70,33 @@ def plain_trace(path: Path, progress: CopyProgress | None = None) -> Iterator[Pl
         TraceFileError: It is no recording that is known here, or of a newer version, or damaged.
     """
     try:
-        name = recognise(path)
-        if name == NATIVE:
-            trace = open_trace(path)
-            if len(trace.parts()) == 1 and not _is_packed(path):
-                yield PlainTrace(path, NATIVE, is_original=True, redacted=trace.header.redacted, **_facts(trace.header))
-                return
-            lines: Iterable[bytes] = _lines(trace)
-            facts: dict[str, Any] = {"redacted": trace.header.redacted, **_facts(trace.header)}
-        else:
-            row = IMPORTERS[name]
-            facts = {"redacted": False, "times": row.times, "verbatim": row.verbatim}
-            lines = _imported(path, name)
+        found, lines = _opened(path)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror}") from error
+    if found.is_original:
+        yield found
+        return
     folder = Path(tempfile.mkdtemp(prefix="accord-trace-"))
     try:
         copy = folder / "trace.jsonl"
         with open(copy, "xb", opener=_private) as file:
             _copy(lines, file, progress)
-        yield PlainTrace(copy, name, is_original=False, **facts)
+        yield found._replace(path=copy)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _opened(path: Path) -> tuple[PlainTrace, Iterable[bytes]]:
+    """The facts of a recording, and its lines in our format where it must be copied."""
+    name = recognise(path)
+    if name != NATIVE:
+        row = IMPORTERS[name]
+        facts: dict[str, Any] = {"redacted": False, "times": row.times, "verbatim": row.verbatim}
+        return PlainTrace(path, name, is_original=False, **facts), _imported(path, name)
+    trace = open_trace(path)
+    is_plain = len(trace.parts()) == 1 and not _is_packed(path)
+    facts = {"redacted": trace.header.redacted, **_facts(trace.header)}
+    return PlainTrace(path, NATIVE, is_original=is_plain, **facts), _lines(trace)
 
 
 def _private(path: str, flags: int) -> int:
@@ -104,10 +109,9 @@ def _is_packed(path: Path) -> bool:
 
 
 def _facts(header: TraceRecord) -> dict[str, Any]:
-    """What the header of a converted file says beside the format's own keys."""
+    """The times and the fidelity of a trace, which its header names where it was imported once."""
     times: Times = "epoch"
     verbatim = True
-    # A file of ours that was imported once says so in a note of its own.
     if header.tool.endswith(")"):
         name = header.tool.rpartition("(from ")[2].rstrip(")")
         if name in IMPORTERS:

@@ -18,11 +18,11 @@ from typing import IO, Any, NamedTuple, Self, TypeAlias
 import msgspec
 
 from accord.trace.format import TraceFileError
-from accord.trace.index_columns import FAULT, NO_PARTNER, IndexColumns, RecordKind
+from accord.trace.index_columns import FAULT, MAX_SECONDS, NO_PARTNER, IndexColumns, RecordKind
 from accord.trace.index_file import IndexFile, KeptState
 from accord.trace.reader import TraceRecord, native_record
 
-__all__ = ["IndexProgress", "RowFilter", "TraceIndex"]
+__all__ = ["IndexProgress", "RowFilter", "TraceIndex", "message_at"]
 
 IndexProgress: TypeAlias = Callable[[int, int], None]
 """Called while lines are indexed, with the bytes that are done and all bytes."""
@@ -114,7 +114,7 @@ class TraceIndex:
         file = self._file
         total = self.path.stat().st_size
         file.seek(self._end)
-        rest = b""
+        rest = bytearray()
         is_started = self._kept is not None
         while chunk := file.read(CHUNK_BYTES):
             cut = chunk.rfind(b"\n")
@@ -125,8 +125,8 @@ class TraceIndex:
                         f"{self.path} has a line of more than {MAX_LINE_BYTES >> 20} MiB: it is no trace"
                     )
                 continue
-            lines = (rest + chunk[:cut]).split(b"\n")
-            rest = chunk[cut + 1 :]
+            lines = bytes(rest + chunk[:cut]).split(b"\n")
+            rest = bytearray(chunk[cut + 1 :])
             self._end = self._columns.add(lines, self._end)
             if progress is not None:
                 progress(self._end, total)
@@ -151,8 +151,8 @@ class TraceIndex:
         return self._block[start : start + length]
 
     def record(self, row: int) -> TraceRecord:
-        """The record of a row."""
-        return native_record(self.line(row))
+        """The record of a row; a time or an encoding that is none is left out."""
+        return _readable(native_record(self.line(row)))
 
     def records(self, rows: Iterable[int] | None = None) -> Iterator[tuple[int, TraceRecord]]:
         """Rows with their records, in order; all of them unless given."""
@@ -273,6 +273,17 @@ class _RawLine(msgspec.Struct, gc=False):
 _decode_raw = msgspec.json.Decoder(_RawLine).decode
 
 
+def _readable(record: TraceRecord) -> TraceRecord:
+    if abs(record.t) >= MAX_SECONDS:
+        record.t = 0.0
+    if record.encoding:
+        try:
+            record.raw  # noqa: B018 - decoding is the test
+        except ValueError:
+            record.encoding = ""
+    return record
+
+
 def _where(rows: Iterable[int], column: array[int], numbers: set[int]) -> list[int]:
     return [row for row in rows if column[row] in numbers] if numbers else []
 
@@ -295,11 +306,9 @@ def _from_base64(raw: str) -> str:
 
 def message_at(path: Path, row: int) -> TraceRecord | None:
     """One record by the index that is kept, without loading it; None where the index has no such row."""
-    file = IndexFile(path)
-    state = file.read_state()
-    place = file.read_place(row) if state is not None and row < state.rows else None
+    place = IndexFile(path).read_place(row)
     if place is None:
         return None
-    with path.open("rb") as trace:
+    with path.open("rb", buffering=0) as trace:
         trace.seek(place[0])
-        return native_record(trace.read(place[1]))
+        return _readable(native_record(trace.read(place[1])))

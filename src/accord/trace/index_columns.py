@@ -46,6 +46,9 @@ MAX_WORDS = 200_000
 """Different methods and sessions beyond that are all the word `…`."""
 MAX_WORD_CHARACTERS = 200
 
+MAX_SECONDS = 1e12
+"""A time beyond that is no time, and counts as 0: it cannot be converted."""
+
 COLUMNS: dict[str, str] = {
     "offset": "Q",
     "length": "I",
@@ -230,7 +233,8 @@ class IndexColumns:
             put_length(size)
             raw = line.raw
             put_size(len(raw) if raw.isascii() else len(raw.encode()))
-            put_time(line.t)
+            t = line.t
+            put_time(t if -MAX_SECONDS < t < MAX_SECONDS else 0.0)
             put_flags(REDACTED if line.redacted else 0)
             connection = line.conn
             put_connection(connection)
@@ -278,7 +282,7 @@ class IndexColumns:
         self.offset.append(offset)
         self.length.append(min(len(text), _UINT32 - 1))
         self.size.append(min(_wire_bytes(line), _UINT32 - 1))
-        self.time.append(line.t)
+        self.time.append(line.t if abs(line.t) < MAX_SECONDS else 0.0)
         self.flags.append((FAULT if line.fault else 0) | (REDACTED if line.redacted else 0))
         self.connection.append(connection)
         self.direction.append(direction)

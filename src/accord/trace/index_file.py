@@ -88,13 +88,14 @@ class IndexFile:
         number, place = divmod(row, BLOCK_ROWS)
         try:
             with self._database() as database:
-                found = database.execute('select "offset", "length" from block where number = ?', (number,)).fetchone()
-        except (sqlite3.Error, OSError):
+                if not _is_ours(database):
+                    return None
+                state = self.read_kept(database)
+                if state is None or row >= state.rows or not self._fits(state):
+                    return None
+                return _value(database, "offset", number, place), _value(database, "length", number, place)
+        except (sqlite3.Error, OSError, IndexError):
             return None
-        if found is None:
-            return None
-        offset, length = array(COLUMNS["offset"], found[0]), array(COLUMNS["length"], found[1])
-        return (offset[place], length[place]) if place < len(offset) else None
 
     def write(self, columns: IndexColumns, before: KeptState | None, end: int) -> KeptState | None:
         """Keep what `columns` has more than the kept index had; None where it could not be kept.
@@ -155,6 +156,16 @@ class IndexFile:
             file.seek(max(0, end - _PRINT_BYTES))
             digest.update(file.read(min(_PRINT_BYTES, end)))
         return digest.hexdigest()
+
+
+def _value(database: sqlite3.Connection, name: str, number: int, place: int) -> int:
+    """One value of a column; SQLite reads the page that has it, and not the blob."""
+    values: array[int] = array(COLUMNS[name])
+    size = values.itemsize
+    with database.blobopen("block", name, number, readonly=True) as blob:
+        blob.seek(place * size)
+        values.frombytes(blob.read(size))
+    return values[0]
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:

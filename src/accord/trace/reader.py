@@ -85,9 +85,6 @@ class TraceRecord(
         return self.content.encode("utf-8", "surrogatepass")
 
 
-LineParser = Callable[[bytes], TraceRecord]
-"""Makes a record of one line of a file."""
-
 _decode_record = msgspec.json.Decoder(TraceRecord).decode
 
 
@@ -107,10 +104,10 @@ def unreadable(line: bytes) -> TraceRecord:
 class Trace:
     """A trace in a file, which may still grow. Each iteration reads it from its beginning."""
 
-    def __init__(self, path: Path, parse: LineParser, header: TraceRecord | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path, parse: Callable[[bytes], TraceRecord], header: TraceRecord | None = None) -> None:
+        self.path: Path = path
         """The first part."""
-        self.header = header or TraceRecord(type="header")
+        self.header: TraceRecord = header or TraceRecord(type="header")
         """The first record; empty where the file has none."""
         self._parse = parse
 

@@ -63,8 +63,9 @@ class _Recorder:
             self._put_cut(t)
             data = data[end + 1 :]
         before = self._reader.pending_bytes
-        for text in self._reader.feed(data):
-            self._put(text, t)
+        texts = self._reader.feed(data)
+        if texts:
+            self._put_all(texts, t)
         if self._reader.fault is None:
             self._keep_begin(data)
         else:
@@ -98,6 +99,10 @@ class _Recorder:
         self._begin, self._skipped_bytes = b"", 0
         self._put(begin, t, "too-long", size)
 
+    def _put_all(self, texts: list[bytes], t: float) -> None:
+        for text in texts:
+            self._put(text, t)
+
     def _put(self, text: bytes, t: float, fault: str = "", size: int = 0) -> None:
         raise NotImplementedError
 
@@ -120,6 +125,10 @@ class TextRecorder(_Recorder):
         self._source = source
         self._target = target
         super().__init__(writer, connection, max_bytes)
+
+    def _put_all(self, texts: list[bytes], t: float) -> None:
+        framing = self._reader.framing
+        self._writer.batch(self._source, self._target, texts, connection=self._connection, framing=framing, t=t)
 
     def _put(self, text: bytes, t: float, fault: str = "", size: int = 0) -> None:
         self._writer.text(

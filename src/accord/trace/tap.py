@@ -1,11 +1,12 @@
-"""The relay of `accord tap`: starts a program, passes the bytes of its three streams, and records them afterwards.
+"""The relay of `accord tap`: starts a program, passes the bytes of its three streams, and hands them to a recorder.
 
-Each direction has a thread that reads, writes and then records, in this order, so that a killed tap loses at most the
-last read of each direction. The blocking write is the back-pressure: no more is read from one side than the other
-takes. No event loop: two system calls for each read are all that stands between the two programs.
+Each direction has a thread that reads, writes and then hands over, in this order. The blocking write is the
+back-pressure: no more is read from one side than the other takes. No event loop: two system calls for each read are all
+that stands between the two programs.
 
-The records have the order of the reads: a read has its place in the journal before it is forwarded, so that an answer
-cannot be recorded before its request.
+The recorder is a process of its own (`recorder_process`), reached by a pipe: what was handed over survives this
+process, so a killed tap loses at most the last read of each direction. A read has its place in the journal before it is
+forwarded, so that an answer cannot be recorded before its request.
 """
 
 from __future__ import annotations
@@ -19,86 +20,70 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from accord.errors import ConnectFailed
+from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_STREAM, start_recorder
 from accord.transport import lineage
 from accord.transport.watchdog import signal_group
 
 if TYPE_CHECKING:
     from accord.trace.writer import TraceWriter
 
-__all__ = ["Journal", "Sink", "Stream", "run_tap"]
+__all__ = ["Journal", "Stream", "run_tap"]
 
 READ_BYTES = 64 * 1024
 
 # A descendant of the program may hold its stdout open for ever; so long it may be silent before the tap ends.
 DRAIN_SECONDS = 0.25
-# The client's last bytes are recorded, though the program that they were for has ended.
+# The client's last bytes are handed over, though the program that they were for has ended.
 LAST_READ_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
-
-# A thread that has just read waits no longer than this for one that records a large text.
-_SWITCH_SECONDS = 0.0005
 
 _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
 _SIGNALLED = 128
 
 
-class Sink(Protocol):
-    """Takes the bytes of one stream after they were forwarded; never raises."""
-
-    def feed(self, data: bytes, moment: float | None = None) -> None:
-        """Take the bytes of one read, and the time of it by `time.monotonic`."""
-
-    def finish(self) -> None:
-        """Take note that the stream has ended."""
-
-
 class Journal:
-    """What was read and is not recorded yet, in the order of the reads: at most one read of each stream."""
+    """What was read and is not handed over yet, in the order of the reads: at most one read of each stream."""
 
-    def __init__(self) -> None:
-        self._entries: deque[tuple[Stream, bytes, float]] = deque()
+    def __init__(self, take: Callable[[int, bytes, float], None]) -> None:
+        self._take = take
+        self._entries: deque[tuple[int, bytes, float]] = deque()
         self._lock = Lock()
-        self._ready = Event()
-        self._sinks: dict[Stream, Sink] = {}
 
-    def record_with(self, sinks: dict[Stream, Sink]) -> None:
-        """Set what records each stream; until then forwarded bytes wait, one read of each."""
-        self._sinks = sinks
-        self._ready.set()
-
-    def note(self, stream: Stream, data: bytes) -> None:
+    def note(self, stream: int, data: bytes) -> None:
         """Give a read its place; no bytes mean the end of the stream."""
         self._entries.append((stream, data, time.monotonic()))
 
-    def record(self) -> None:
-        """Record everything that was noted before this call."""
-        self._ready.wait()
+    def hand_over(self) -> None:
+        """Hand over everything that was noted before this call."""
         with self._lock:
             while self._entries:
-                stream, data, moment = self._entries.popleft()
-                sink = self._sinks.get(stream)
-                if sink is None:
-                    continue
-                if data:
-                    sink.feed(data, moment)
-                else:
-                    sink.finish()
+                self._take(*self._entries.popleft())
+
+    def close(self) -> None:
+        """Take nothing more: a stream that nobody waits for any longer may still read."""
+        with self._lock:
+            self._take = _ignore
+
+
+def _ignore(_stream: int, _data: bytes, _moment: float) -> None:
+    """Take a read that comes after the end."""
 
 
 class Stream:
-    """One direction: reads, forwards and then records, until the source ends or the target does not take any more."""
+    """One direction: reads, forwards and then hands over, until the source ends or the target takes no more."""
 
-    def __init__(self, source: int, target: int, journal: Journal, *, keeps_target: bool = False) -> None:
+    def __init__(self, number: int, source: int, target: int, journal: Journal, *, keeps_target: bool = False) -> None:
         self.is_idle = False
         """Whether nothing that was read is on its way: the stream waits for its source, or has ended."""
         self.bytes = 0
         """How many bytes were read."""
+        self._number = number
         self._source = source
         self._target = target
         self._journal = journal
@@ -114,98 +99,53 @@ class Stream:
             self.is_idle = False
             if not data:
                 break
-            journal.note(self, data)
+            journal.note(self._number, data)
             is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
-            journal.record()
-        # The end passes on at once, and is recorded behind that.
+            journal.hand_over()
+        # The end passes on at once, and is handed over behind that.
         if not self._keeps_target:
             os.close(self._target)
         os.close(self._source)
-        journal.note(self, b"")
-        journal.record()
+        journal.note(self._number, b"")
+        journal.hand_over()
         self.is_idle = True
 
 
-def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter | None], report: Callable[[str], None]) -> int:
+def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter], report: Callable[[str], None]) -> int:
     """Start a program, relay our stdin, stdout and stderr to it, and record all three; returns the exit status.
 
-    `open_writer` is called when the program runs already; None, or an OSError, means that nothing is recorded.
-    `report` gets a sentence when recording fails.
+    `open_writer` is called in the recorder; an OSError means that nothing is recorded. `report` gets a sentence when
+    recording fails.
 
     Raises:
         ConnectFailed: There is no such program, or it may not be run.
     """
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    # First of all: this process has neither threads nor pipes yet that a fork would copy.
+    recorder = start_recorder(open_writer, report)
     child: list[subprocess.Popen[bytes]] = []
     _pass_signals_on(child)
     stdin, stdout, stderr = _take_streams()
-    process, marker = _start(argv)
+    try:
+        process, marker = _start(argv)
+    except ConnectFailed:
+        recorder.abandon()
+        raise
     child.append(process)
-    journal = Journal()
-    up = Stream(stdin, _descriptor(process.stdin), journal)
-    down = Stream(_descriptor(process.stdout), stdout, journal)
-    errors = Stream(_descriptor(process.stderr), stderr, journal, keeps_target=True)
+    journal = Journal(recorder.take)
+    recorder.started(process.pid, argv)
+    up = Stream(CLIENT_STREAM, stdin, _descriptor(process.stdin), journal)
+    down = Stream(AGENT_STREAM, _descriptor(process.stdout), stdout, journal)
+    errors = Stream(STDERR_STREAM, _descriptor(process.stderr), stderr, journal, keeps_target=True)
     for stream in (up, down, errors):
         stream.thread.start()
-    writer = _open(open_writer, report, argv, process.pid)
-    journal.record_with({} if writer is None else _sinks(writer, report, up, down, errors))
     status = _wait(process)
     _drain((down, errors), up)
     # The program ended by itself: what it left running is not ours to end.
     lineage.disown(marker)
-    if writer is not None:
-        _finish(writer, status, report)
+    journal.close()
+    recorder.ended(status)
     return _SIGNALLED - status if status < 0 else status
-
-
-def _open(
-    open_writer: Callable[[], TraceWriter | None], report: Callable[[str], None], argv: Sequence[str], pid: int
-) -> TraceWriter | None:
-    try:
-        writer = open_writer()
-        if writer is not None:
-            writer.start(pid, argv)
-    except Exception as error:  # noqa: BLE001 - the conversation goes on, whatever the recorder does
-        detail = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        name = getattr(error, "filename", None)
-        report(f"nothing is recorded: {f'{name}: ' if name else ''}{detail}; the conversation goes on")
-        return None
-    return writer
-
-
-def _sinks(
-    writer: TraceWriter, report: Callable[[str], None], up: Stream, down: Stream, errors: Stream
-) -> dict[Stream, Sink]:
-    # While the program starts: this is imported behind its back.
-    from accord.trace.format import AGENT, CLIENT  # noqa: PLC0415
-    from accord.trace.recording import LineRecorder, SafeRecorder, TextRecorder  # noqa: PLC0415
-
-    report = _once(report)
-    return {
-        up: SafeRecorder(TextRecorder(writer, CLIENT, AGENT), writer, report),
-        down: SafeRecorder(TextRecorder(writer, AGENT, CLIENT), writer, report),
-        errors: SafeRecorder(LineRecorder(writer), writer, report),
-    }
-
-
-def _finish(writer: TraceWriter, status: int, report: Callable[[str], None]) -> None:
-    try:
-        writer.end(status)
-        writer.close()
-    except Exception as error:  # noqa: BLE001 - the program's exit status must come through
-        report(f"the recorder failed ({type(error).__name__})")
-
-
-def _once(report: Callable[[str], None]) -> Callable[[str], None]:
-    has_reported: list[str] = []
-
-    def report_once(sentence: str) -> None:
-        if not has_reported:
-            has_reported.append(sentence)
-            report(sentence)
-
-    return report_once
 
 
 def _start(argv: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:

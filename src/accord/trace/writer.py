@@ -52,6 +52,8 @@ _BUFFER_BYTES = 256 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
+_NO_RAW = b'"raw":""'
+
 
 class TraceWriter:
     """Writes one trace, from any thread.
@@ -77,13 +79,13 @@ class TraceWriter:
         agent: str = "",
         framing: str = "lines",
     ) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         """The first part."""
-        self.part = 1
+        self.part: int = 1
         """The number of the part that is written now."""
-        self.texts = 0
+        self.texts: int = 0
         """How many texts were recorded, the lost ones included."""
-        self.lost = 0
+        self.lost: int = 0
         """How many records are not in the file."""
         self.failure: OSError | None = None
         """The first failure of the disk."""
@@ -126,13 +128,13 @@ class TraceWriter:
         t: float | None = None,
     ) -> None:
         """Record a text that crossed from `source` to `target`, `t` being when it did."""
-        raw = bytes(text)
-        if not fault and not _is_json(raw):
-            fault = "not-json"
-        shown, redacted = raw, False
-        if self._redactor is not None:
-            shown = self._redactor.text(raw, is_json=fault != "not-json")
-            redacted = shown is not raw
+        raw = shown = bytes(text)
+        if fault or self._redactor is None or not self._redactor.passes(raw):
+            if not fault and not _is_json(raw):
+                fault = "not-json"
+            if self._redactor is not None:
+                shown = self._redactor.text(raw, is_json=fault != "not-json")
+        redacted = shown is not raw
         content, encoding = _content(shown)
         self.texts += 1
         self._put(
@@ -143,12 +145,45 @@ class TraceWriter:
                 target=target,
                 raw=content,
                 encoding=encoding,
-                framing="" if framing in {None, self._framing} else str(framing),
+                framing=self._framing_mark(framing),
                 fault="not-utf8" if encoding and fault in {"", "not-json"} else fault,
                 size=size,
                 redacted=redacted,
             )
         )
+
+    def batch(
+        self,
+        source: str,
+        target: str,
+        texts: Sequence[bytes],
+        *,
+        connection: int = 1,
+        framing: str | None = None,
+        t: float | None = None,
+    ) -> None:
+        """Record the texts of one read: as `text` for each, in a third of the time."""
+        moment = self._forward(t)
+        is_ordinary = _is_json if self._redactor is None else self._redactor.passes
+        sample = TextRecord(
+            t=moment, connection=connection, source=source, target=target, raw="", framing=self._framing_mark(framing)
+        )
+        before, _, after = _encode(sample).partition(_NO_RAW)
+        before, after = before + b'"raw":', after + b"\n"
+        lines: list[bytes] = []
+        for text in texts:
+            if is_ordinary(text):
+                try:
+                    lines.append(before + _encode(text.decode()) + after)
+                    continue
+                except UnicodeDecodeError:
+                    pass  # `text` has an encoding for it
+            self._put_lines(lines)
+            lines = []
+            self.texts -= 1
+            self.text(source, target, text, connection=connection, framing=framing, t=moment)
+        self.texts += len(texts)
+        self._put_lines(lines)
 
     def stderr(
         self,
@@ -235,11 +270,16 @@ class TraceWriter:
         self._latest = max(self._latest, self.now() if t is None else t)
         return self._latest
 
+    def _framing_mark(self, framing: str | None) -> str:
+        return "" if framing is None or framing == self._framing else framing
+
     def _put(self, record: msgspec.Struct) -> None:
-        line = _encode(record) + b"\n"
+        self._put_lines([_encode(record) + b"\n"])
+
+    def _put_lines(self, lines: list[bytes]) -> None:
         with self._lock:
-            self._lines.append(line)
-            self._held_bytes += len(line)
+            self._lines += lines
+            self._held_bytes += sum(map(len, lines))
             if self._held_bytes > _BUFFER_BYTES:
                 self._flush()
 

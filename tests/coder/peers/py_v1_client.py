@@ -39,8 +39,11 @@ async def main() -> None:
         await agent.initialize(1, client_capabilities=schema.ClientCapabilities(), client_info=who)
         session = await agent.new_session(cwd=cwd, mcp_servers=[])
         stops = []
-        for text in json.loads(os.environ["ACCORD_PROMPTS"]):
-            answer = await agent.prompt(session_id=session.session_id, prompt=[acp.text_block(text)])
+        for step in json.loads(os.environ["ACCORD_PROMPTS"]):
+            if isinstance(step, dict):
+                await agent.set_config_option(step["option"], session.session_id, step["value"])
+                continue
+            answer = await agent.prompt(session_id=session.session_id, prompt=[acp.text_block(step)])
             stops.append(answer.stop_reason)
     sys.stdout.write(json.dumps({"updates": client.updates, "asked": client.asked, "stops": stops}) + "\n")
 

@@ -42,6 +42,12 @@ await app.connectWith(stream, async (ctx) => {
   await ctx.request(agent.initialize, hello);
   const { sessionId } = await ctx.request(agent.session.new, { cwd: ACCORD_PROJECT, mcpServers: [] });
   for (const text of JSON.parse(ACCORD_PROMPTS)) {
+    if (typeof text !== "string") {
+      const typed = ACCORD_EDITION === "1" ? {} : { type: "id" };
+      const { option: configId, value } = text;
+      await ctx.request(agent.session.setConfigOption, { sessionId, configId, value, ...typed });
+      continue;
+    }
     const over = new Promise((resolve) => (idle = resolve));
     const answer = await ctx.request(agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
     stops.push(answer.stopReason ?? (await over));

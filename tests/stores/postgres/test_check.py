@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from accord.stores import PostgresStore, Store, check_store
 from tests.postgres import Database
 
 
 async def test_the_store_passes_the_check(database: Database) -> None:
     async def make(name: str) -> Store:
-        return PostgresStore(database.conninfo, schema=re.sub(r"\W", "_", name))
+        return PostgresStore(database.conninfo, schema=name)
 
-    await check_store(make)
+    async def make_rival(name: str) -> Store:
+        return PostgresStore(database.conninfo, schema=name, node="rival")
+
+    await check_store(make, make_rival=make_rival)

@@ -9,10 +9,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from accord.cli.compare import child
 from accord.cli.compare.report import ComparedRun, CompareEvents, CompareOutput, CompareText
@@ -26,7 +25,9 @@ from accord.cli.target import Target, approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, joined, own
 from accord.errors import StoreError
-from accord.evaluation.copies import FolderCopies, open_copies
+from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies
+from accord.evaluation.engine import run_trials
+from accord.session.tool import FileChange
 from accord.time_scale import scaled
 
 TICK_SECONDS = 0.1
@@ -96,39 +97,28 @@ async def _compare(
     output: CompareOutput,
 ) -> int:
     source = Path.cwd()
-    async with _opened(source, len(targets), progress) as (copies, made):
+    async with _opened(source, progress) as copies:
         results = {each.key: ComparedRun(each.entry.name) for each in targets}
-        folders = dict(zip((each.key for each in targets), made, strict=True))
-        works = []
-        for each in targets:
-            folder = folders[each.key]
-            job = child.Job(str(folder), _moved(each, source, folder), options, content)
-            works.append(_run(job, copies, output))
+
+        async def run(target: Target, folder: Path) -> None:
+            job = child.Job(str(folder), _moved(target, source, folder), options, content)
+            await _run(job, copies, results[target.key], output)
+
+        def note(target: Target, _: None, changes: list[FileChange]) -> None:
+            results[target.key].changes = changes
+
         ticking = asyncio.ensure_future(_tick(progress, results))
         try:
-            await _gathered([work(results[each.key]) for work, each in zip(works, targets, strict=True)])
+            with _copying(CopyFailed):
+                await run_trials(copies, targets, run, note, parallel=len(targets))
         finally:
             ticking.cancel()
             progress.erase()
             _forget(targets, results)
         for each in targets:
-            result = results[each.key]
-            result.changes = await copies.changes(folders[each.key])
-            output.compared(result)
+            output.compared(results[each.key])
         output.summary(list(results.values()))
     return next((result.status for result in results.values() if result.status), int(Status.DONE))
-
-
-async def _gathered(works: list[Any]) -> None:
-    tasks = [asyncio.ensure_future(each) for each in works]
-    try:
-        await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        # Each ends its agent first.
-        await asyncio.shield(asyncio.gather(*tasks, return_exceptions=True))
-        raise
 
 
 def _moved(target: Target, source: Path, copy: Path) -> Target:
@@ -139,30 +129,27 @@ def _moved(target: Target, source: Path, copy: Path) -> Target:
     return replace(target, entry=replace(target.entry, cwd=str(copy / Path(cwd).relative_to(source))))
 
 
-def _run(job: child.Job, copies: FolderCopies, output: CompareOutput) -> Callable[[ComparedRun], Any]:
-    async def work(result: ComparedRun) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
-            env=child.environment(copies.environment, dict(os.environ)),
-        )  # fmt: skip
-        try:
-            assert process.stdin is not None  # noqa: S101 - it is a pipe
-            assert process.stdout is not None  # noqa: S101
-            process.stdin.write(child.encoded(job))
-            result.begun = time.monotonic()
-            async for line in process.stdout:
-                record = json.loads(line)
-                result.take(record)
-                output.happened(result, record)
-            status = await process.wait()
-            result.status = status if status >= 0 else int(Status.NO_AGENT)
-        finally:
-            await asyncio.shield(_stopped(process))
-            result.seconds = time.monotonic() - result.begun
-            result.status = Status.INTERRUPTED if result.status is None else result.status
-
-    return work
+async def _run(job: child.Job, copies: FolderCopies, result: ComparedRun, output: CompareOutput) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
+        env=child.environment(copies.environment, dict(os.environ)),
+    )  # fmt: skip
+    try:
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
+        assert process.stdout is not None  # noqa: S101
+        process.stdin.write(child.encoded(job))
+        result.begun = time.monotonic()
+        async for line in process.stdout:
+            record = json.loads(line)
+            result.take(record)
+            output.happened(result, record)
+        status = await process.wait()
+        result.status = status if status >= 0 else int(Status.NO_AGENT)
+    finally:
+        await asyncio.shield(_stopped(process))
+        result.seconds = time.monotonic() - result.begun
+        result.status = Status.INTERRUPTED if result.status is None else result.status
 
 
 async def _stopped(process: asyncio.subprocess.Process) -> None:
@@ -205,7 +192,7 @@ async def _tick(progress: Progress, results: dict[str, ComparedRun]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _opened(source: Path, count: int, progress: Progress) -> AsyncIterator[tuple[FolderCopies, list[Path]]]:
+async def _opened(source: Path, progress: Progress) -> AsyncIterator[FolderCopies]:
     files = 0
 
     def on_file(number: int) -> None:
@@ -220,14 +207,21 @@ async def _opened(source: Path, count: int, progress: Progress) -> AsyncIterator
     async with contextlib.AsyncExitStack() as stack:
         showing = asyncio.ensure_future(show())
         try:
-            copies = await stack.enter_async_context(open_copies(source, "compare", on_file))
-            folders = [await copies.copy(f"{number}") for number in range(count)]
-        except StoreError as error:
-            raise CommandFailure(Status.FAILED, "start", str(error), cause="StoreError") from error
-        except OSError as error:
-            where = "" if error.filename is None else f"{error.filename}: "
-            message = f"the folder cannot be copied: {where}{error.strerror or error}"
-            raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
+            with _copying(OSError):
+                copies = await stack.enter_async_context(open_copies(source, "compare", on_file))
         finally:
             showing.cancel()
-        yield copies, folders
+        yield copies
+
+
+@contextlib.contextmanager
+def _copying(failures: type[OSError]) -> Iterator[None]:
+    """Say it in a sentence where a folder cannot be copied."""
+    try:
+        yield
+    except StoreError as error:
+        raise CommandFailure(Status.FAILED, "start", str(error), cause="StoreError") from error
+    except failures as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        message = f"the folder cannot be copied: {where}{error.strerror or error}"
+        raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import Template
 
+from accord.cli.new_project.frameworks import NATIVE, FrameworkTexts
+
 __all__ = ["FRAMEWORKS", "files_of"]
 
 PLAIN_AGENT = '''\
@@ -54,71 +56,6 @@ def test_it_counts_the_words() -> None:
     assert turn.text == "That was 3 words: three small words"
     assert [call.status for call in turn.tool_calls] == ["completed"]
     assert turn.stop_reason == "end_turn"
-'''
-
-PYDANTIC_AI_AGENT = '''\
-"""$title: a pydantic-ai agent that every editor with the Agent Client Protocol can use."""
-
-import os
-
-from accord.adapters import serve
-from pydantic_ai import Agent
-
-# `test` is pydantic-ai's model for tests. Set the variable to one that answers, such as anthropic:claude-sonnet-4-5.
-MODEL = os.environ.get("$variable", "test")
-
-assistant = Agent(MODEL, instructions="You are $title. Answer in short sentences.")
-
-
-@assistant.tool_plain
-def count_words(text: str) -> int:
-    """Count the words of a text.
-
-    Args:
-        text: The text.
-    """
-    return len(text.split())
-
-
-agent = serve(assistant, "$name", version="0.1.0")
-
-
-def main() -> None:
-    """Serve an editor on stdin and stdout."""
-    agent.run()
-
-
-if __name__ == "__main__":
-    main()
-'''
-
-PYDANTIC_AI_TEST = '''\
-"""What the agent does, with both ends of the conversation in this process and a model for tests."""
-
-import asyncio
-
-import accord
-from accord.testing import join
-from pydantic_ai.models.test import TestModel
-
-from $module.agent import agent, assistant, count_words
-
-
-async def talk(text: str) -> accord.client.Turn:
-    async with join(agent) as remote:
-        session = await remote.new_session()
-        return await session.prompt(text)
-
-
-def test_its_tool_counts_words() -> None:
-    assert count_words("three small words") == 3
-
-
-def test_its_tool_call_and_its_answer_reach_the_editor() -> None:
-    with assistant.override(model=TestModel(custom_output_text="Done.")):
-        turn = asyncio.run(talk("count"))
-    assert turn.text == "Done."
-    assert [(call.name or call.title, call.status) for call in turn.tool_calls] == [("count_words", "completed")]
 '''
 
 CONFORMANCE_TEST = '''\
@@ -192,13 +129,6 @@ JetBrains IDEs, in `~/.jetbrains/acp.json`:
 Every other editor needs the same two words: the command, and no arguments.
 $more"""
 
-PYDANTIC_AI_README = """
-## The model
-
-Set `$variable` to a model of pydantic-ai and install its provider: `pip install 'pydantic-ai-slim[anthropic]'`.
-Without it the agent answers with pydantic-ai's model for tests.
-"""
-
 WORKFLOW = """\
 name: test
 on: [push, pull_request]
@@ -224,32 +154,33 @@ __pycache__/
 dist/
 """
 
-_AGENTS = {"plain": (PLAIN_AGENT, PLAIN_TEST), "pydantic-ai": (PYDANTIC_AI_AGENT, PYDANTIC_AI_TEST)}
-_DEPENDENCIES = {"plain": '"accord"', "pydantic-ai": '"accord", "pydantic-ai-slim>=2.60"'}
-FRAMEWORKS = tuple(_AGENTS)
+_PLAIN = FrameworkTexts("", PLAIN_AGENT, PLAIN_TEST, "")
+_TEXTS = {"plain": _PLAIN, **NATIVE}
+FRAMEWORKS = tuple(_TEXTS)
 """The kinds of projects."""
 
 
 def files_of(name: str, framework: str) -> dict[str, str]:
     """The files of a project, by their paths."""
     module = name.replace("-", "_")
+    own = _TEXTS[framework]
     words = {
         "name": name,
         "module": module,
         "title": name.replace("-", " ").capitalize(),
         "variable": f"{module.upper()}_MODEL",
-        "dependencies": _DEPENDENCIES[framework],
+        "dependencies": ", ".join(f'"{each}"' for each in ("accord", own.requirement) if each),
     }
-    more = Template(PYDANTIC_AI_README).substitute(words) if framework == "pydantic-ai" else ""
-    agent, test = _AGENTS[framework]
+    more = Template(own.readme).substitute(words)
     texts = {
         "pyproject.toml": PYPROJECT,
         "README.md": README,
         ".gitignore": IGNORED,
         ".github/workflows/test.yml": WORKFLOW,
         f"src/{module}/__init__.py": '"""$title."""\n',
-        f"src/{module}/agent.py": agent,
-        "tests/test_agent.py": test,
+        f"src/{module}/agent.py": own.agent,
+        **({} if own.offline is None else {f"src/{module}/offline.py": own.offline}),
+        "tests/test_agent.py": own.test,
         "tests/test_conformance.py": CONFORMANCE_TEST,
     }
     return {path: Template(text).substitute(words, more=more) for path, text in texts.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from accord.check.engine.outcome import Outcome
 from accord.check.recorded import RecordedJudgement, judge_recorded
 from accord.cli.show.line import Span
-from accord.cli.show.screen import TextScreen
+from accord.cli.show.screen import Progress, TextScreen
 from accord.cli.status import Status
 from accord.cli.trace.message_lines import message_line
 from accord.display import exact, filled, joined, own, prose_line
@@ -19,15 +20,22 @@ from accord.trace.validation import MessageFinding, validate_messages
 __all__ = ["show_findings"]
 
 MAX_SHOWN = 100
+_PROGRESS_ROWS = 2_000
 _REASON_CHARACTERS = 200
 _BINDING = ("mandatory", "capability")
 
 
-def show_findings(screen: TextScreen, index: TraceIndex, trace: PlainTrace) -> int:
-    """Show everything that is found; the exit status is 1 where a message or a binding rule is wrong."""
+def show_findings(
+    screen: TextScreen, progress: Progress, index: TraceIndex, trace: PlainTrace, rows: Iterable[int]
+) -> int:
+    """Show what is found in the messages of some rows, and in the whole conversation.
+
+    The exit status is 1 where a message or a binding rule is wrong.
+    """
     if not trace.verbatim:
         screen.line([Span(filled("{} does not keep the bytes: texts were put together again", trace.format), "dim")])
-    wrong = _show_messages(screen, index)
+    wrong = _show_messages(screen, index, _counted(rows, progress, len(index)))
+    progress.show(own("judging by the rules"))
     broken = sum(_show_rules(screen, each) for each in judge_recorded(index))
     screen.line([])
     if wrong or broken:
@@ -37,20 +45,27 @@ def show_findings(screen: TextScreen, index: TraceIndex, trace: PlainTrace) -> i
     return Status.DONE
 
 
-def _show_messages(screen: TextScreen, index: TraceIndex) -> int:
+def _counted(rows: Iterable[int], progress: Progress, total: int) -> Iterator[int]:
+    for row in rows:
+        if row % _PROGRESS_ROWS == 0:
+            progress.show(filled("comparing with the types, {} of {} records", row, total))
+        yield row
+
+
+def _show_messages(screen: TextScreen, index: TraceIndex, rows: Iterable[int]) -> int:
     begin = index.time(0) if len(index) else 0.0
     counts: Counter[str] = Counter()
-    rows: set[int] = set()
-    for finding in validate_messages(index):
+    wrong: set[int] = set()
+    for finding in validate_messages(index, rows):
         counts[finding.severity] += 1
         if finding.severity == "wrong":
-            rows.add(finding.row)
+            wrong.add(finding.row)
         if counts[finding.severity] <= MAX_SHOWN:
             _show_message(screen, index, finding, begin)
     for severity, count in counts.items():
         if count > MAX_SHOWN:
             screen.line([Span(filled("… and {} more that are {}", count - MAX_SHOWN, severity), "dim")])
-    return len(rows)
+    return len(wrong)
 
 
 def _show_message(screen: TextScreen, index: TraceIndex, finding: MessageFinding, begin: float) -> None:

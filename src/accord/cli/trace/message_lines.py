@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.cli.show.line import Line, Span, table_lines
-from accord.display import EMPTY, SafeText, exact, filled, joined, own, prose_line
+from accord.display import EMPTY, SafeText, exact, filled, joined, own, prose_line, trimmed
 from accord.trace.imports.source import json_value
 from accord.trace.index import TraceIndex
 from accord.trace.index_columns import RecordKind
@@ -82,7 +82,8 @@ def _facts(index: TraceIndex, row: int, kind: RecordKind, message: Any, record: 
     if kind in (RecordKind.REQUEST, RecordKind.RESULT, RecordKind.ERROR) and isinstance(message, dict):
         parts.append(filled("#{}", str(message.get("id"))[:40]))
     if session := index.session(row):
-        parts.append(filled("@{}", session[:_SESSION_CHARACTERS]))
+        # Many agents' ids begin alike.
+        parts.append(filled("@{}", session[-_SESSION_CHARACTERS:]))
     parts.append(size_of(index.size(row)))
     latency = index.latency(row)
     if latency is not None:
@@ -122,7 +123,7 @@ def _other(kind: RecordKind, record: TraceRecord) -> list[Span]:
             return [Span(filled("{} ended, {}", record.source, how), "dim")]
         case RecordKind.HEADER:
             command = exact(" ".join(record.command), _TEXT_CHARACTERS)
-            return [Span(filled("{} by {}  {}", record.format, record.tool, command), "dim")]
+            return [Span(trimmed(filled("{} by {}  {}", record.format, record.tool, command)), "dim")]
         case _:
             return [Span(own("a line that is no record"), "yellow")]
 

@@ -14,7 +14,7 @@ from accord.cli.show.screen import put
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.display import exact, filled, own
 
-USAGE = "accord new NAME [--framework plain|pydantic-ai]"
+USAGE = "accord new NAME [--framework plain|pydantic-ai|langgraph|openai-agents|google-adk|strands]"
 EXAMPLES = """\
   accord new my-agent
   accord new my-agent --framework pydantic-ai

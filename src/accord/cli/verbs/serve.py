@@ -15,19 +15,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from accord.cli.fleet_options import SECRET_VARIABLE, add_node_options, fleet_secret, node_store, store_failure
 from accord.cli.options import Parser, add_log_option, count_of, log_writer, seconds_of, split_command
 from accord.cli.show.screen import put
 from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark
 from accord.cli.target import approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, own
-from accord.errors import LocalProtocolError
+from accord.errors import LocalProtocolError, StoreError
 
 if TYPE_CHECKING:
     from accord.serve import AgentApplication, Authenticate, HostLimits
+    from accord.stores import PostgresStore
 
 USAGE = """accord serve AGENT [--host H] [--port N] [--token-file FILE] [--tls-cert FILE --tls-key FILE] [options]
        accord serve [options] -- COMMAND...
+       accord serve AGENT --store-file FILE --node NAME [--node-address URL] [--fleet-secret-file FILE] [options]
        accord serve --token-file FILE --add-token NAME [--expires DAYS] [--token-root DIR]"""
 EXAMPLES = """\
   accord serve demo
@@ -37,7 +40,8 @@ EXAMPLES = """\
 
 AGENT is a name (see: accord agents), MODULE:ATTRIBUTE of an accord.Agent, or a program behind `--`: then each
 connection has a process of its own. Without --token-file there is one token: that of ACCORD_SERVE_TOKEN, or a new one,
-which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp.
+which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one
+store are a fleet: any of them takes any client (docs/fleet.md).
 """
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
@@ -81,6 +85,7 @@ def _parser() -> Parser:
         "--on-disconnect", choices=("continue", "cancel"), help="a turn whose client does not come back"
     )
     parser.add_argument("--drain", type=seconds_of, metavar="S", help="open requests have so long after SIGTERM; 30")
+    add_node_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no access log")
     add_log_option(parser, "the wire of all connections")
     return parser
@@ -95,6 +100,23 @@ def run(arguments: Sequence[str]) -> int:
     if (options.agent is None) == (command is None):
         raise UsageFailure("name one agent, or a command behind --", advice="Try: accord serve demo")
     _check_address(options)
+    store = _store(options, command)
+    authenticate, token = _access(options)
+    limits = _limits(options)
+    application = _application(options, command, authenticate, limits, store)
+    _direct_log(quiet=options.quiet)
+    _serve(options, application, limits, store, token)
+    remark(own("the server has ended"))
+    return Status.DONE
+
+
+def _serve(
+    options: argparse.Namespace,
+    application: AgentApplication,
+    limits: HostLimits,
+    store: PostgresStore | None,
+    token: str,
+) -> None:
     try:
         from accord.serve.runner import Listener, run_server  # noqa: PLC0415 - brings a server along
     except ImportError as error:
@@ -102,11 +124,9 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandFailure(
             Status.USAGE, "start", "uvicorn and websockets are not installed", advice=advice
         ) from error
-    authenticate, token = _access(options)
-    limits = _limits(options)
-    application = _application(options, command, authenticate, limits)
-    _direct_log(quiet=options.quiet)
     scheme = "s" if options.tls_cert else ""
+    if store is not None:
+        application.on_closed(store.close)
 
     def tell(host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -117,13 +137,24 @@ def run(arguments: Sequence[str]) -> int:
     listener = Listener(
         options.host, options.port, options.tls_cert, options.tls_key, options.drain or Listener.drain_seconds
     )
+
+    def bound(host: str, port: int) -> None:
+        if store is not None and not store.address:
+            store.address = f"http{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
     try:
-        run_server(application, listener, limits, tell)
-    except OSError as error:
+        run_server(application, listener, limits, tell, bound)
+    except (StoreError, LocalProtocolError, OSError) as error:
+        raise _start_failure(options, error) from error
+
+
+def _start_failure(options: argparse.Namespace, error: Exception) -> CommandFailure:
+    if isinstance(error, StoreError):
+        return store_failure(error)
+    if isinstance(error, OSError):
         message = f"{options.host}:{options.port}: {error.strerror or error}"
-        raise CommandFailure(Status.FAILED, "start", message) from error
-    remark(own("the server has ended"))
-    return Status.DONE
+        return CommandFailure(Status.FAILED, "start", message)
+    return UsageFailure(str(error))
 
 
 def _add_token(options: argparse.Namespace) -> int:
@@ -197,8 +228,23 @@ def _limits(options: argparse.Namespace) -> HostLimits:
     return replace(HostLimits(), **changes)
 
 
+def _store(options: argparse.Namespace, command: Sequence[str] | None) -> PostgresStore | None:
+    """The store of a fleet, which only an agent in this process can use."""
+    store = node_store(options)
+    if store is not None and (command is not None or not _ATTRIBUTE.fullmatch(options.agent or "")):
+        advice = "Serve an accord.Agent, by MODULE:ATTRIBUTE"
+        raise UsageFailure(
+            "a program keeps its sessions itself: a store is for an agent in this process", advice=advice
+        )
+    return store
+
+
 def _application(
-    options: argparse.Namespace, command: Sequence[str] | None, authenticate: Authenticate, limits: HostLimits
+    options: argparse.Namespace,
+    command: Sequence[str] | None,
+    authenticate: Authenticate,
+    limits: HostLimits,
+    store: PostgresStore | None,
 ) -> AgentApplication:
     from accord.serve import application, program_application  # noqa: PLC0415 - only here
     from accord.serve.options import LOOPBACK_HOSTS  # noqa: PLC0415 - only here
@@ -221,12 +267,32 @@ def _application(
         common["on_disconnect"] = options.on_disconnect
     if options.agent is not None and _ATTRIBUTE.fullmatch(options.agent):
         agent = _imported(options.agent)
-        return application(agent, owners=_owners(options, agent.name), **common)
+        if store is None:
+            return application(agent, owners=_owners(options, agent.name), **common)
+        return _fleet_application(options, agent, store, common)
     questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = target_of(options.agent, command)
     target = asyncio.run(approve(target, trust=False, yes=None if questions is None else questions.yes))
     owners = _owners(options, target.entry.name)
     return program_application(target.entry.argv, env=target.entry.env, owners=owners, **common)
+
+
+def _fleet_application(
+    options: argparse.Namespace, agent: Any, store: PostgresStore, common: dict[str, Any]
+) -> AgentApplication:
+    from accord.serve import application  # noqa: PLC0415 - only here
+
+    if not callable(getattr(agent, "use_store", None)):
+        raise UsageFailure(f"{options.agent} is no accord.Agent")
+    secret = fleet_secret(options)
+    if options.node and not secret:
+        advice = f"Give --fleet-secret-file FILE, or put the secret into {SECRET_VARIABLE}: openssl rand -hex 32"
+        raise UsageFailure("the nodes of a fleet need a secret, by which they forward requests", advice=advice)
+    agent.use_store(store)
+    try:
+        return application(agent, fleet_secret=secret, **common)
+    except LocalProtocolError as error:
+        raise UsageFailure(str(error)) from error
 
 
 def _owners(options: argparse.Namespace, name: str) -> Path | None:

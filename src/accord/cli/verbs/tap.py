@@ -61,8 +61,10 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure("the agent's command is missing", advice="It comes behind --: accord tap -- my-agent --acp")
     from accord.trace.tap import run_tap  # noqa: PLC0415 - not for the help
 
+    # The recorder is another process; the file is named after this one.
+    pid = os.getpid()
     try:
-        return run_tap(command, lambda: _open(options, command), _report)
+        return run_tap(command, lambda: _open(options, command, pid), _report)
     except ConnectFailed as error:
         from accord.cli.fault import failure_of  # noqa: PLC0415 - only when something is wrong
 
@@ -76,13 +78,13 @@ def _report(sentence: str) -> None:
         """Nobody reads our stderr, and the conversation goes on all the same."""
 
 
-def _open(options: argparse.Namespace, command: Sequence[str]) -> TraceWriter:
+def _open(options: argparse.Namespace, command: Sequence[str], pid: int) -> TraceWriter:
     from pathlib import Path  # noqa: PLC0415 - the agent starts first
 
     from accord.trace.new_file import create_writer  # noqa: PLC0415
 
     agent = Path(command[0]).name
-    wanted = Path(options.write) if options.write else _default_path(agent, options)
+    wanted = Path(options.write) if options.write else _default_path(agent, pid, options)
     if options.gzip and wanted.suffix != ".gz":
         wanted = wanted.with_name(f"{wanted.name}.gz")
     writer = create_writer(
@@ -98,7 +100,7 @@ def _open(options: argparse.Namespace, command: Sequence[str]) -> TraceWriter:
     return writer
 
 
-def _default_path(agent: str, options: argparse.Namespace) -> Path:
+def _default_path(agent: str, pid: int, options: argparse.Namespace) -> Path:
     import time  # noqa: PLC0415 - the agent starts first
 
     from accord.config.paths import ConfigPaths  # noqa: PLC0415
@@ -108,7 +110,7 @@ def _default_path(agent: str, options: argparse.Namespace) -> Path:
     make_folder(folder)
     _remove_old(folder, DEFAULT_KEEP if options.keep is None else options.keep)
     moment = time.strftime("%Y%m%dT%H%M%S", time.localtime())
-    return folder / f"{moment}-{safe_name(agent)}-{os.getpid()}.jsonl"
+    return folder / f"{moment}-{safe_name(agent)}-{pid}.jsonl"
 
 
 def _remove_old(folder: Path, keep: int) -> None:

@@ -44,7 +44,9 @@ def _parser() -> Parser:
     parser = Parser("trace", USAGE, "Show, filter, count, judge and convert a recording of the wire.", EXAMPLES)
     parser.add_argument("file", metavar="FILE", help="a trace, or the recording of another tool: it is recognised")
     which = parser.add_argument_group("which records")
-    which.add_argument("--session", metavar="S", default="", help="of this session; the beginning of its id is enough")
+    which.add_argument(
+        "--session", metavar="S", default="", help="of this session; the beginning or the end of its id is enough"
+    )
     which.add_argument(
         "--method", metavar="M", default="", help="of this method or kind of update; * at the end for more"
     )
@@ -72,8 +74,8 @@ def run(arguments: Sequence[str]) -> int:
         with ExitStack() as stack:
             trace = stack.enter_context(plain_trace(Path(given.file), _copying(progress)))
             index = stack.enter_context(_index(trace, progress))
-            progress.stop()
-            return _done(given, trace, index)
+            progress.erase()
+            return _done(given, trace, index, progress)
     except TraceFileError as error:
         raise UsageFailure(str(error)) from error
     finally:
@@ -103,15 +105,15 @@ def _index(trace: PlainTrace, progress: Progress) -> TraceIndex:
     return TraceIndex.open(trace.path, keep=trace.is_original, progress=show)
 
 
-def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex) -> int:
+def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, progress: Progress) -> int:
     wanted = _filter(given, index)
     if given.validate:
         from accord.cli.trace.findings import show_findings  # noqa: PLC0415 - the rules are many modules
 
-        return show_findings(stdout_screen(Progress(sys.stderr, shown=False)), index, trace)
+        return show_findings(stdout_screen(progress), progress, index, trace, index.select(wanted))
     if given.form:
         return _export(given, trace, index, wanted)
-    screen = stdout_screen(Progress(sys.stderr, shown=False))
+    screen = stdout_screen(progress)
     if given.stats:
         screen.lines(statistics_lines(index, statistics_of(index, index.select(wanted))))
     elif given.follow:
@@ -129,14 +131,14 @@ def _filter(given: argparse.Namespace, index: TraceIndex) -> RowFilter:
     return RowFilter(_session(given.session, index), given.method, pattern, given.source, given.errors)
 
 
-def _session(start: str, index: TraceIndex) -> str:
-    if not start:
+def _session(part: str, index: TraceIndex) -> str:
+    if not part:
         return ""
-    found = [session for session in index.sessions if session.startswith(start)]
-    if start in found or not found:
-        return start
+    found = [session for session in index.sessions if session.startswith(part) or session.endswith(part)]
+    if part in found or not found:
+        return part
     if len(found) > 1:
-        raise UsageFailure(f"{len(found)} sessions begin with {start}", advice="Give more of the id")
+        raise UsageFailure(f"{len(found)} sessions begin or end with {part}", advice="Give more of the id")
     return found[0]
 
 
@@ -155,6 +157,7 @@ def _export(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, wan
         rows if isinstance(rows, range) else list(rows),
         is_masked=trace.redacted or given.raw,
         name=Path(given.file).name,
+        format_=trace.format,
     )
     with export_output(Path(given.output) if given.output else None, Path(given.file)) as put:
         EXPORTS[given.form].write(selection, put)

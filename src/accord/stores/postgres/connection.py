@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from accord.errors import StoreError
-from accord.stores.postgres.failures import Failure, failure_of, store_error, wrong_conninfo
+from accord.stores.postgres.failures import StatementFailure, failure_of, store_error, wrong_conninfo
 
 __all__ = ["Address", "PersistentConnection", "PostgresConnection"]
 
@@ -46,7 +46,7 @@ class Address:
         if values is None:
             # Raised here and not above: the driver's exception quotes the string, and would be its context.
             raise wrong_conninfo()
-        self.password: str = str(values.get("password") or os.environ.get("PGPASSWORD") or "")
+        self.password: str = str(values.get("password") or "")
         added: dict[str, Any] = {
             "application_name": "accord",
             "connect_timeout": max(2, math.ceil(patience_seconds)),
@@ -232,10 +232,10 @@ class PersistentConnection:
         self._connection.set_deadline(expires)
         return self._connection
 
-    def _handle(self, error: Exception) -> Failure:
+    def _handle(self, error: Exception) -> StatementFailure:
         connection = self._connection
         if isinstance(error, _Expired):
-            failure = Failure("slow", is_lost=True)
+            failure = StatementFailure("slow", is_lost=True)
         else:
             is_broken = connection is None or connection.is_broken or isinstance(error, OSError)
             failure = failure_of(getattr(error, "sqlstate", None), str(error), is_broken=is_broken)
@@ -247,6 +247,6 @@ class PersistentConnection:
                 self._away_since = time.monotonic()
         return failure
 
-    def _error(self, failure: Failure, error: Exception) -> StoreError:
+    def _error(self, failure: StatementFailure, error: Exception) -> StoreError:
         details = "" if isinstance(error, _Expired) else str(error)
         return store_error(failure.reason, self._address.where, details, self._address.password)

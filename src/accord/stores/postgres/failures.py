@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from accord.errors import StoreError
 
-__all__ = ["Failure", "failure_of", "missing_extra", "name_taken", "newer", "wrong_conninfo"]
+__all__ = ["StatementFailure", "failure_of", "missing_extra", "name_taken", "newer", "wrong_conninfo"]
 
 
-class Failure(NamedTuple):
+class StatementFailure(NamedTuple):
     """How to go on after an exception of the driver."""
 
     reason: str
@@ -32,22 +32,22 @@ _SENTENCES = {
     "failed": "PostgreSQL failed",
 }
 
-_AWAY = Failure("away", is_lost=True, again=True)
+_AWAY = StatementFailure("away", is_lost=True, again=True)
 _EXACT = {
     "57P01": _AWAY,  # shut down by an administrator, or the connection was terminated
     "57P02": _AWAY,
     "57P03": _AWAY,  # starting up or shutting down
     "57P05": _AWAY,
-    "25006": Failure("read_only", is_lost=True, again=True),  # a standby: the primary is elsewhere now
-    "40001": Failure("busy", again=True),
-    "40P01": Failure("busy", again=True),
-    "53100": Failure("full"),
-    "53300": Failure("busy", is_lost=True, again=True),
-    "57014": Failure("slow"),
-    "42501": Failure("denied"),
-    "3D000": Failure("denied", is_lost=True),
+    "25006": StatementFailure("read_only", is_lost=True, again=True),  # a standby: the primary is elsewhere now
+    "40001": StatementFailure("busy", again=True),
+    "40P01": StatementFailure("busy", again=True),
+    "53100": StatementFailure("full"),
+    "53300": StatementFailure("busy", is_lost=True, again=True),
+    "57014": StatementFailure("slow"),
+    "42501": StatementFailure("denied"),
+    "3D000": StatementFailure("denied", is_lost=True),
 }
-_CLASSES = {"08": _AWAY, "28": Failure("denied", is_lost=True)}
+_CLASSES = {"08": _AWAY, "28": StatementFailure("denied", is_lost=True)}
 
 # A connection that was never made has no SQLSTATE, only words.
 _REFUSALS = (
@@ -60,16 +60,16 @@ _REFUSALS = (
 _STANDBYS = ("read-only", "hot standby", "recovery mode")
 
 
-def failure_of(state: str | None, text: str, *, is_broken: bool) -> Failure:
+def failure_of(state: str | None, text: str, *, is_broken: bool) -> StatementFailure:
     """The failure of an exception with that SQLSTATE and text; `is_broken` says that the connection is gone."""
     if state is not None:
-        found = _EXACT.get(state) or _CLASSES.get(state[:2]) or Failure("failed")
+        found = _EXACT.get(state) or _CLASSES.get(state[:2]) or StatementFailure("failed")
         return found._replace(is_lost=found.is_lost or is_broken)
     if any(words in text for words in _REFUSALS):
-        return Failure("denied", is_lost=True)
+        return StatementFailure("denied", is_lost=True)
     if any(words in text for words in _STANDBYS):
-        return Failure("read_only", is_lost=True, again=True)
-    return _AWAY if is_broken else Failure("failed")
+        return StatementFailure("read_only", is_lost=True, again=True)
+    return _AWAY if is_broken else StatementFailure("failed")
 
 
 def store_error(reason: str, where: str, details: str, secret: str) -> StoreError:

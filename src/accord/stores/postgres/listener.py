@@ -22,7 +22,7 @@ from accord.stores.postgres.escapes import escaped
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
 
-__all__ = ["Listener", "Subscription"]
+__all__ = ["CommitListener", "Subscription"]
 
 POLL_SECONDS = 1.0
 
@@ -66,7 +66,7 @@ class Subscription:
             self._loop.call_soon_threadsafe(set_now)
 
 
-class Listener:
+class CommitListener:
     """Listens on a thread of its own, from the first subscription to `close`."""
 
     def __init__(

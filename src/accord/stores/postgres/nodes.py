@@ -115,6 +115,11 @@ class NodeTable:
     def set_draining(self, connection: PostgresConnection, incarnation: str) -> None:
         connection.rows(f"update {self._schema}.nodes set draining = true where incarnation = %s", [incarnation])
 
+    def ask(self, connection: PostgresConnection, name: str) -> bool:
+        """Ask the live node of a name to drain; whether there is one."""
+        sql = f"update {self._schema}.nodes set draining = true where name = %s and until > clock_timestamp()"
+        return bool(connection.rows(f"{sql} returning 1", [name]))
+
     def end_if_dead(self, connection: PostgresConnection, incarnation: str) -> bool:
         """Whether the process of an incarnation is gone, by the hint of its advisory lock; if so its lease ends now.
 

@@ -23,6 +23,8 @@ def test_the_conversation_of_{word}(accord_open, accord_replay):
     # What this client said otherwise than the recorded one; ids, times and its introduction do not count.
     assert agent.deviations == []
 '''
+REPLAYED = frozenset({"accord-trace", "wire", "probe"})
+"""The formats that replay reads."""
 _QUESTIONS = ", permission=[True] * {count}"
 
 
@@ -33,8 +35,7 @@ def write_pytest(selection: ExportSelection, put: Put) -> None:
         TraceFileError: The recording is of another tool: replay reads traces of ours.
     """
     index = selection.index
-    header = index.record(0) if len(index) else None
-    if header is None or header.type != "header" or "(from " in header.tool:
+    if selection.format not in REPLAYED:
         message = "a test plays a trace of ours: convert it first, with --as accord-trace -o FILE, and export that"
         raise TraceFileError(message)
     word = re.sub(r"[^a-z0-9]+", "_", selection.name.lower().removesuffix(".gz").removesuffix(".jsonl")).strip("_")

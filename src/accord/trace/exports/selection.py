@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from accord.trace.format import FORMAT
 from accord.trace.imports.source import json_bytes
 from accord.trace.index import TraceIndex
 from accord.trace.index_columns import RecordKind
@@ -37,11 +38,14 @@ class ExportSelection:
         *,
         is_masked: bool = True,
         name: str = "trace",
+        format_: str = FORMAT,
     ) -> None:
         self.index = index
         self.rows: Sequence[int] | range = range(len(index)) if rows is None else rows
         self.name = name
         """A name for people: the file's."""
+        self.format = format_
+        """The format of the recording that was given: ours, or that of another tool."""
         self._redactor = None if is_masked else Redactor()
 
     @property

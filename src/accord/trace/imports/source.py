@@ -47,7 +47,7 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 Times: TypeAlias = Literal["epoch", "relative", "none"]
-"""What the times of a format are: seconds since 1970, seconds since the recording began, or equal steps."""
+"""The meaning of a format's times: seconds since 1970, seconds since the recording began, or equal steps."""
 STEP_SECONDS = 0.001
 _LARGEST_TIME = 1e15
 

@@ -180,6 +180,11 @@ class EditionEncoder:
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether updates are held back: never."""
+        return False
+
     def flush(self) -> Updates:
         """The updates that were held back: none."""
         return []
@@ -237,6 +242,11 @@ class RepeatingEncoder(EditionEncoder, abstract=True):
         self._tools = ToolStates()
         self._cost: Maybe[Cost] = UNSET
         self.client_terminals = self._tools.client_terminals
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether something of a growing tool call is held back."""
+        return bool(self._tools.held())
 
     def flush(self) -> Updates:
         """The updates of growing tool calls that were held back."""

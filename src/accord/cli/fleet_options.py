@@ -1,0 +1,123 @@
+"""The options of a fleet on the command line: its store, its secret, and the node that a server is in it.
+
+A connection string may have a password, and the secret opens every node: both come from a file that others cannot read,
+or from a variable, which is taken out of the environment so that no program started here inherits it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.cli.options import Parser, seconds_of
+from accord.cli.status import CommandFailure, Status, UsageFailure
+from accord.errors import LocalProtocolError, StoreError
+
+if TYPE_CHECKING:
+    from accord.stores import PostgresStore
+
+__all__ = [
+    "SECRET_VARIABLE",
+    "STORE_VARIABLE",
+    "add_node_options",
+    "add_store_option",
+    "fleet_secret",
+    "node_store",
+    "store_failure",
+    "store_of",
+]
+
+STORE_VARIABLE = "ACCORD_STORE"
+SECRET_VARIABLE = "ACCORD_FLEET_SECRET"  # noqa: S105 - the name of a variable
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
+
+
+def add_store_option(parser: Parser) -> None:
+    parser.add_argument(
+        "--store-file",
+        metavar="FILE",
+        help=f"has the connection string of a PostgreSQL database; or put that into {STORE_VARIABLE}",
+    )
+
+
+def add_node_options(parser: Parser) -> None:
+    add_store_option(parser)
+    parser.add_argument("--node", metavar="NAME", help="the name of this server in a fleet")
+    parser.add_argument(
+        "--node-address", metavar="URL", help="where the other nodes reach it; http://HOST:PORT unless given"
+    )
+    parser.add_argument(
+        "--fleet-secret-file", metavar="FILE", help=f"the secret of all nodes; or put it into {SECRET_VARIABLE}"
+    )
+    parser.add_argument(
+        "--lease", type=seconds_of, metavar="S", help="its sessions are free so long after it dies; 10 unless given"
+    )
+
+
+def store_of(options: argparse.Namespace) -> str:
+    """The connection string of the store; "" if none was given."""
+    return _secret(options.store_file, "--store-file", STORE_VARIABLE)
+
+
+def fleet_secret(options: argparse.Namespace) -> str:
+    """The secret of the fleet; "" if none was given."""
+    return _secret(options.fleet_secret_file, "--fleet-secret-file", SECRET_VARIABLE)
+
+
+def _secret(file: str | None, option: str, variable: str) -> str:
+    given = os.environ.pop(variable, "")
+    if file is None:
+        return given.strip()
+    try:
+        with Path(file).open(encoding="utf-8") as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            text = opened.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageFailure(f"{option} {file}: {getattr(error, 'strerror', None) or 'it is no text'}") from error
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise UsageFailure(f"{option} {file}: other users can read it", advice=f"Do this first: chmod 600 {file}")
+    if not text:
+        raise UsageFailure(f"{option} {file}: the file is empty")
+    return text
+
+
+def node_store(options: argparse.Namespace) -> PostgresStore | None:
+    """The store of a server; None if none was given.
+
+    Raises:
+        UsageFailure: Options that need one were given without it, or do not go together.
+    """
+    conninfo = store_of(options)
+    if not conninfo:
+        for given, name in (
+            (options.node, "--node"),
+            (options.node_address, "--node-address"),
+            (options.lease, "--lease"),
+            (options.fleet_secret_file, "--fleet-secret-file"),
+        ):
+            if given is not None:
+                advice = f"Give --store-file FILE, or put the connection string into {STORE_VARIABLE}"
+                raise UsageFailure(f"{name} is for a server of a fleet, which needs a store", advice=advice)
+        return None
+    from accord.serve.fleet import check_address, check_node_name  # noqa: PLC0415 - only here
+    from accord.stores import PostgresStore  # noqa: PLC0415 - only here
+
+    name = f"single-{os.getpid()}" if options.node is None else options.node
+    if options.node and options.node_address is None and options.host in _ANY_ADDRESS:
+        raise UsageFailure(f"the other nodes cannot reach {options.host}: give --node-address http://HOST:PORT")
+    try:
+        check_node_name(name)
+        if options.node_address is not None:
+            check_address(options.node_address)
+    except LocalProtocolError as error:
+        raise UsageFailure(str(error)) from error
+    lease = {} if options.lease is None else {"lease_seconds": options.lease}
+    return PostgresStore(conninfo, node=name, address=(options.node_address or "").rstrip("/"), **lease)
+
+
+def store_failure(error: StoreError) -> CommandFailure:
+    """The end of a command whose database cannot be used."""
+    return CommandFailure(Status.FAILED, "start", str(error))

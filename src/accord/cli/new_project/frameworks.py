@@ -1,0 +1,394 @@
+"""The texts of a new project on a framework: its agent, a model that needs no key, and its test.
+
+The model of the project counts the words of a prompt with the agent's tool and says how many there are: the project's
+tests pass without a key and without a network, and its first answer in an editor shows a tool call.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["NATIVE", "FrameworkTexts"]
+
+
+class FrameworkTexts(NamedTuple):
+    """The texts of a project on one framework, and what it depends on."""
+
+    requirement: str
+    agent: str
+    test: str
+    readme: str
+    offline: str | None = None
+    """The module with the model that needs no key, unless the framework has one."""
+
+
+_TOOL = '''
+def count_words(text: str) -> int:
+    """Count the words of a text.
+
+    Args:
+        text: The text.
+    """
+    return len(text.split())
+
+'''
+
+_MAIN = '''
+agent = serve(assistant, "$name", version="0.1.0")
+
+
+def main() -> None:
+    """Serve an editor on stdin and stdout."""
+    agent.run()
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+_TEST = '''\
+"""What the agent does, with both ends of the conversation in this process and a model that needs no key."""
+
+import asyncio
+
+import accord
+from accord.testing import join
+
+from $module.agent import agent, count_words
+
+
+async def talk(text: str) -> accord.client.Turn:
+    async with join(agent) as remote:
+        session = await remote.new_session()
+        return await session.prompt(text)
+
+
+def test_its_tool_counts_words() -> None:
+    assert count_words("three small words") == 3
+
+
+def test_its_tool_call_and_its_answer_reach_the_editor() -> None:
+    turn = asyncio.run(talk("three small words"))
+    assert turn.text == "That was 3 words."
+    assert [(call.name or call.title, call.status) for call in turn.tool_calls] == [("count_words", "completed")]
+    assert turn.stop_reason == "end_turn"
+'''
+
+_OFFLINE = '''\
+"""A model that needs no key and no network: it has the words counted, and says how many there are."""
+'''
+
+
+def _readme(models: str, install: str) -> str:
+    return f"""
+## The model
+
+Set `$variable` to {models}: {install}.
+Without it the agent answers with a model of its own that only counts words.
+"""
+
+
+PYDANTIC_AI = FrameworkTexts(
+    requirement="pydantic-ai-slim>=2.60",
+    agent=f'''\
+"""$title: a pydantic-ai agent that every editor with the Agent Client Protocol can use."""
+
+import os
+
+from accord.adapters import serve
+from pydantic_ai import Agent
+
+# `test` is pydantic-ai's model for tests. Set the variable to one that answers, such as anthropic:claude-sonnet-4-5.
+MODEL = os.environ.get("$variable", "test")
+
+assistant = Agent(MODEL, instructions="You are $title. Answer in short sentences.")
+
+
+@assistant.tool_plain{_TOOL}{_MAIN}''',
+    test='''\
+"""What the agent does, with both ends of the conversation in this process and a model for tests."""
+
+import asyncio
+
+import accord
+from accord.testing import join
+from pydantic_ai.models.test import TestModel
+
+from $module.agent import agent, assistant, count_words
+
+
+async def talk(text: str) -> accord.client.Turn:
+    async with join(agent) as remote:
+        session = await remote.new_session()
+        return await session.prompt(text)
+
+
+def test_its_tool_counts_words() -> None:
+    assert count_words("three small words") == 3
+
+
+def test_its_tool_call_and_its_answer_reach_the_editor() -> None:
+    with assistant.override(model=TestModel(custom_output_text="Done.")):
+        turn = asyncio.run(talk("count"))
+    assert turn.text == "Done."
+    assert [(call.name or call.title, call.status) for call in turn.tool_calls] == [("count_words", "completed")]
+''',
+    readme="""
+## The model
+
+Set `$variable` to a model of pydantic-ai and install its provider: `pip install 'pydantic-ai-slim[anthropic]'`.
+Without it the agent answers with pydantic-ai's model for tests.
+""",
+)
+
+LANGGRAPH = FrameworkTexts(
+    requirement="langchain>=1.2",
+    agent=f'''\
+"""$title: a LangChain agent that every editor with the Agent Client Protocol can use."""
+
+import os
+
+from accord.adapters import serve
+from langchain.agents import create_agent
+
+from $module.offline import OfflineModel
+
+# A model of LangChain, such as anthropic:claude-sonnet-4-5.
+MODEL = os.environ.get("$variable") or OfflineModel()
+
+{_TOOL}
+assistant = create_agent(MODEL, tools=[count_words], system_prompt="You are $title. Answer in short sentences.")
+{_MAIN}''',
+    offline=f"""\
+{_OFFLINE}
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+
+class OfflineModel(BaseChatModel):
+    @property
+    def _llm_type(self) -> str:
+        return "offline"
+
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *more: Any, **options: Any) -> ChatResult:
+        last = messages[-1]
+        if isinstance(last, ToolMessage):
+            answer = AIMessage(f"That was {{last.text}} words.")
+        else:
+            call = {{"name": "count_words", "args": {{"text": str(last.text)}}, "id": f"call-{{len(messages)}}"}}
+            answer = AIMessage("", tool_calls=[call])
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+""",
+    test=_TEST,
+    readme=_readme("a model of LangChain and install its provider", "`pip install langchain-anthropic`"),
+)
+
+OPENAI_AGENTS = FrameworkTexts(
+    requirement="openai-agents>=0.20",
+    agent=f'''\
+"""$title: an agent of the OpenAI Agents SDK that every editor with the Agent Client Protocol can use."""
+
+import os
+
+from accord.adapters import serve
+from agents import Agent, function_tool, set_tracing_disabled
+
+from $module.offline import OfflineModel
+
+# A model of OpenAI, such as gpt-5.1.
+MODEL = os.environ.get("$variable") or OfflineModel()
+# Nothing of a conversation is sent to OpenAI's traces.
+set_tracing_disabled(True)
+
+{_TOOL}
+assistant = Agent(
+    name="$title",
+    model=MODEL,
+    instructions="You are $title. Answer in short sentences.",
+    tools=[function_tool(count_words)],
+)
+{_MAIN}''',
+    offline=f"""\
+{_OFFLINE}
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agents import Model, ModelResponse
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+)
+
+
+class OfflineModel(Model):
+    async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
+        raise NotImplementedError("an editor gets streams alone")
+
+    async def stream_response(self, instructions: Any, items: Any, *more: Any, **options: Any) -> AsyncIterator[Any]:
+        last = items[-1]
+        if last.get("type") == "function_call_output":
+            text = f"That was {{last['output']}} words."
+            place = {{"output_index": 0, "content_index": 0, "item_id": "message", "sequence_number": 0}}
+            yield ResponseTextDeltaEvent(delta=text, logprobs=[], type="response.output_text.delta", **place)
+            whole = ResponseOutputText(text=text, annotations=[], type="output_text")
+            output: Any = ResponseOutputMessage(
+                id="message", content=[whole], role="assistant", status="completed", type="message"
+            )
+        else:
+            said = last["content"]
+            words = said if isinstance(said, str) else "".join(part.get("text", "") for part in said)
+            output = ResponseFunctionToolCall(
+                call_id=f"call-{{len(items)}}",
+                name="count_words",
+                arguments=json.dumps({{"text": words}}),
+                type="function_call",
+            )
+        response = Response(
+            id="response",
+            created_at=0,
+            model="offline",
+            object="response",
+            output=[output],
+            parallel_tool_calls=True,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(response=response, sequence_number=1, type="response.completed")
+""",
+    test=_TEST,
+    readme=_readme("a model of OpenAI, and `OPENAI_API_KEY` to your key", "both are read when the agent starts"),
+)
+
+GOOGLE_ADK = FrameworkTexts(
+    requirement="google-adk>=2.13",
+    agent=f'''\
+"""$title: an agent of Google ADK that every editor with the Agent Client Protocol can use."""
+
+import os
+
+from accord.adapters import serve
+from google.adk.agents import LlmAgent
+
+from $module.offline import OfflineModel
+
+# A model of Gemini, such as gemini-3-flash.
+MODEL = os.environ.get("$variable") or OfflineModel()
+
+{_TOOL}
+assistant = LlmAgent(
+    name="$module",
+    model=MODEL,
+    instruction="You are $title. Answer in short sentences.",
+    tools=[count_words],
+)
+{_MAIN}''',
+    offline=f"""\
+{_OFFLINE}
+from collections.abc import AsyncIterator
+from typing import Any
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+
+class OfflineModel(BaseLlm):
+    model: str = "offline"
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncIterator[Any]:
+        last = llm_request.contents[-1]
+        results = [part.function_response.response for part in last.parts if part.function_response]
+        if results:
+            answer = types.Part(text=f"That was {{results[-1]['result']}} words.")
+        else:
+            words = "".join(part.text or "" for part in last.parts)
+            call = types.FunctionCall(
+                id=f"call-{{len(llm_request.contents)}}", name="count_words", args={{"text": words}}
+            )
+            answer = types.Part(function_call=call)
+        yield LlmResponse(content=types.Content(role="model", parts=[answer]))
+""",
+    test=_TEST,
+    readme=_readme("a model of Gemini, and `GOOGLE_API_KEY` to your key", "both are read when the agent starts"),
+)
+
+STRANDS = FrameworkTexts(
+    requirement="strands-agents>=1.62",
+    agent=f'''\
+"""$title: a Strands agent that every editor with the Agent Client Protocol can use."""
+
+import os
+
+from accord.adapters import serve
+from strands import Agent, tool
+
+from $module.offline import OfflineModel
+
+# A model of Amazon Bedrock, by its id.
+MODEL = os.environ.get("$variable") or OfflineModel()
+
+{_TOOL}
+assistant = Agent(
+    name="$title",
+    model=MODEL,
+    system_prompt="You are $title. Answer in short sentences.",
+    tools=[tool(count_words)],
+)
+{_MAIN}''',
+    offline=f'''\
+{_OFFLINE}
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from strands.models.model import Model
+
+
+class OfflineModel(Model):
+    def update_config(self, **config: Any) -> None:
+        """There is nothing to set."""
+
+    def get_config(self) -> dict[str, Any]:
+        return {{}}
+
+    async def structured_output(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError("Strands asks by a tool")
+        yield
+
+    async def stream(self, messages: Any, *more: Any, **options: Any) -> AsyncIterator[Any]:
+        last = messages[-1]["content"]
+        results = [block["toolResult"]["content"][0]["text"] for block in last if "toolResult" in block]
+        yield {{"messageStart": {{"role": "assistant"}}}}
+        if results:
+            yield {{"contentBlockDelta": {{"delta": {{"text": f"That was {{results[-1]}} words."}}}}}}
+        else:
+            words = "".join(block.get("text", "") for block in last)
+            start = {{"name": "count_words", "toolUseId": f"call-{{len(messages)}}"}}
+            yield {{"contentBlockStart": {{"start": {{"toolUse": start}}}}}}
+            yield {{"contentBlockDelta": {{"delta": {{"toolUse": {{"input": json.dumps({{"text": words}})}}}}}}}}
+        yield {{"contentBlockStop": {{}}}}
+        yield {{"messageStop": {{"stopReason": "end_turn" if results else "tool_use"}}}}
+''',
+    test=_TEST,
+    readme=_readme("a model of Amazon Bedrock, and set AWS's credentials", "they are read when the agent starts"),
+)
+
+NATIVE = {
+    "pydantic-ai": PYDANTIC_AI,
+    "langgraph": LANGGRAPH,
+    "openai-agents": OPENAI_AGENTS,
+    "google-adk": GOOGLE_ADK,
+    "strands": STRANDS,
+}
+"""The frameworks with an adapter of their own, by the names that `accord new` takes."""

@@ -1,0 +1,117 @@
+"""A link to the agent of another node, for one client of this node and as its principal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from accord.errors import TransportError
+from accord.jsonrpc.message import RequestId
+from accord.serve.fleet import Node, ServerFleet
+from accord.serve.fleet_pass import FORWARD_HEADER
+from accord.serve.message_text import RESUME, changed, params_of
+from accord.serve.node_sockets import socket_address
+from accord.serve.principal import Principal
+from accord.time_scale import scaled
+from accord.transport import Transport
+from accord.transport.remote import RemoteOptions
+from accord.transport.routing import read_envelope
+
+__all__ = ["NodeLink", "open_link"]
+
+log = logging.getLogger("accord.serve")
+
+CONNECT_SECONDS = scaled(3.0)
+INITIALIZE_SECONDS = scaled(10.0)
+_INITIALIZE_ID = "_accord-fleet/initialize"
+
+
+class NodeLink:
+    """The messages between a client of this node and the agent of another one."""
+
+    def __init__(self, node: Node, transport: Transport, early: list[bytes]) -> None:
+        self.node = node.incarnation
+        self._name = node.name
+        self.transport = transport
+        self._early = early
+        self.sessions: set[str] = set()
+        """The sessions of the client that the node owns."""
+        self.questions: dict[RequestId, RequestId] = {}
+        """The ids of the agent's open requests, by those that the client sees."""
+        self._asked = 0
+        self.is_over = False
+        self.pump: asyncio.Task[Any] | None = None
+
+    def ask(self, id_: RequestId) -> RequestId:
+        """The id of a request of the agent for the client: that of no other agent's request."""
+        self._asked += 1
+        asked = f"{self._name}/{self.node[:8]}/{self._asked}"
+        self.questions[asked] = id_
+        return asked
+
+    def withdraw(self, id_: RequestId) -> RequestId | None:
+        """The agent withdraws a request: the id that the client sees; None if it is answered."""
+        for asked, original in self.questions.items():
+            if original == id_ and type(original) is type(id_):
+                # Kept until it is answered: JSON-RPC wants an answer to a request that was withdrawn, too.
+                return asked
+        return None
+
+    async def receive(self) -> list[bytes]:
+        if self._early:
+            texts, self._early = self._early, []
+            return texts
+        return await self.transport.receive()
+
+    def abandon(self) -> None:
+        """The lease of the node has ended."""
+        if self.pump is not None:
+            self.pump.cancel()
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+
+async def open_link(
+    fleet: ServerFleet, node: Node, principal: Principal, initialize: bytes, max_bytes: int
+) -> NodeLink | None:
+    """A link to a node, with the `initialize` of the client; None if the node cannot be reached, or refuses it."""
+    from accord.transport.websocket import connect_websocket  # noqa: PLC0415 - only where a session is elsewhere
+
+    options = RemoteOptions(
+        headers={FORWARD_HEADER: fleet.pass_to(node, principal)},
+        max_bytes=max_bytes,
+        connect_seconds=CONNECT_SECONDS,
+        # A lost link is tried again while the node may live; then its sessions belong to others.
+        reconnect_seconds=fleet.store.lease_seconds,
+    )
+    transport: Transport | None = None
+    try:
+        transport = await fleet.while_live(node, connect_websocket(socket_address(node), options))
+        answer, *early = await fleet.while_live(node, _introduced(transport, initialize))
+        if read_envelope(answer).id == _INITIALIZE_ID and not read_envelope(answer).is_error:
+            return NodeLink(node, transport, early)
+        log.warning("node %s refused to be linked", node.name)
+    except (TransportError, TimeoutError, ConnectionAbortedError) as error:
+        log.warning("node %s cannot be linked: %s", node.name, str(error) or type(error).__name__)
+    fleet.forget(node)
+    if transport is not None:
+        await transport.close()
+    return None
+
+
+async def _introduced(transport: Transport, initialize: bytes) -> list[bytes]:
+    """The answer to `initialize`, and what came with it."""
+    async with asyncio.timeout(INITIALIZE_SECONDS):
+        await transport.send(_own_initialize(initialize))
+        return await transport.receive() or [b"{}"]
+
+
+def _own_initialize(text: bytes) -> bytes:
+    """The client's `initialize` for another node: under an id of ours, and as a new connection."""
+    params = json.loads(json.dumps(params_of(text)))
+    if isinstance(params.get("_meta"), dict):
+        params["_meta"].pop(RESUME, None)
+    return changed(text, id=_INITIALIZE_ID, params=params)
