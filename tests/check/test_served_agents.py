@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.check import Address, Options, Report, check_agent, editions_of
+from accord.check import AgentAddress, Options, Report, check_agent, editions_of
 from accord.check.rule import EditionName
 from accord.serve import Credentials, Principal
 from tests.check.agents.full_agent import agent as full_agent
@@ -51,7 +51,7 @@ def broken(report: Report) -> dict[str, str]:
 async def test_a_served_agent_keeps_every_rule(edition: EditionName, scheme: str, tmp_path: Path) -> None:
     env = {"PYTHONPATH": str(AGENTS), "FULL_AGENT_LOGGED_IN": "1"}
     async with serving(tmp_path, "full_agent:agent", env={**os.environ, **env}) as server:
-        address = Address(f"{scheme}://127.0.0.1:{server.port}/acp", token=TOKEN)
+        address = AgentAddress(f"{scheme}://127.0.0.1:{server.port}/acp", token=TOKEN)
         report = await check_agent(address, options(edition, tmp_path / "root"))
     assert broken(report) == {}
     assert report.conformant
@@ -69,7 +69,7 @@ async def authenticate(credentials: Credentials) -> Principal | None:
 async def test_an_asgi_application_keeps_the_rules_of_the_transport(edition: EditionName, tmp_path: Path) -> None:
     application = plain_agent.asgi(authenticate=authenticate, root=tmp_path)
     async with running(application) as port:
-        address = Address(f"http://127.0.0.1:{port}/acp", token=TOKEN)
+        address = AgentAddress(f"http://127.0.0.1:{port}/acp", token=TOKEN)
         report = await check_agent(address, options(edition, tmp_path, "ACCORD-REMOTE"))
         await application.close()
     assert broken(report) == {}
@@ -80,7 +80,7 @@ async def test_the_editions_of_a_served_agent_are_found(tmp_path: Path) -> None:
     application = full_agent.asgi(authenticate=authenticate, root=tmp_path)
     async with running(application) as port:
         for scheme in ("http", "ws"):
-            address = Address(f"{scheme}://127.0.0.1:{port}/acp", token=TOKEN)
+            address = AgentAddress(f"{scheme}://127.0.0.1:{port}/acp", token=TOKEN)
             assert await editions_of(address, options("v1", tmp_path)) == ["v1", "v2_june", "v2"]
         await application.close()
 
@@ -91,15 +91,15 @@ async def test_an_address_that_cannot_be_judged_says_why(scheme: str, tmp_path: 
     async with running(application) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         with pytest.raises(accord.ConnectFailed) as refused:
-            await check_agent(Address(url, token=TOKEN[::-1]), options("v1", tmp_path))
+            await check_agent(AgentAddress(url, token=TOKEN[::-1]), options("v1", tmp_path))
         assert refused.value.status == 401
         with pytest.raises(accord.ConnectFailed) as refused:
-            await editions_of(Address(url), options("v1", tmp_path))
+            await editions_of(AgentAddress(url), options("v1", tmp_path))
         assert refused.value.status == 401
         # The folder of the check is not in the root of the principal.
         without = Options(only=("ACP-INIT",), timeout_seconds=limit(10.0))
         with pytest.raises(accord.ConnectFailed, match="--dir"):
-            await check_agent(Address(url, token=TOKEN), without)
+            await check_agent(AgentAddress(url, token=TOKEN), without)
         await application.close()
     with pytest.raises(accord.ConnectFailed):
-        await check_agent(Address(url, token=TOKEN), options("v1", tmp_path))
+        await check_agent(AgentAddress(url, token=TOKEN), options("v1", tmp_path))

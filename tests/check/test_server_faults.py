@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.check import CAUSES, Address, Options, Outcome, Report, check_agent
+from accord.check import CAUSES, AgentAddress, Options, Outcome, Report, check_agent
 from accord.check.agent.remote import RULES
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults.change import changed
@@ -45,7 +45,7 @@ async def judged(
         jobs=8,
     )
     async with serving(make) as server:
-        address = Address(f"{scheme}://127.0.0.1:{server.port}/acp", token=token)
+        address = AgentAddress(f"{scheme}://127.0.0.1:{server.port}/acp", token=token)
         return await check_agent(address, options)
 
 

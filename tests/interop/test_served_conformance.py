@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from accord.check import Address, Options, Report, check_agent
+from accord.check import AgentAddress, Options, Report, check_agent
 from accord.check.rule import EditionName
 from tests.interop.programs import PEERS, Program
 from tests.interop.test_remote import free_port, is_listening
@@ -95,7 +95,7 @@ async def running(program: Program, port: int | None) -> AsyncIterator[int]:
 async def judged(row: ServerRow, request: pytest.FixtureRequest, project: Path) -> Report:
     program, port = plain_server(row, request.getfixturevalue)
     async with running(program, port) as found:
-        address = Address(f"{row.scheme}://127.0.0.1:{found}/acp")
+        address = AgentAddress(f"{row.scheme}://127.0.0.1:{found}/acp")
         options = Options(
             edition=row.edition,
             only=("ACCORD-REMOTE",),

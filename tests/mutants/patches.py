@@ -896,7 +896,7 @@ MUTANTS = (
         '    elif not run["ended"]:\n',
         '    elif run["ended"] is None:\n',
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
-        "[v1-ACCORD-REMOTE-017-TwoReadersShare]",
+        "[v2-ACCORD-REMOTE-017-TwoReadersShare]",
     ),
     Mutant(
         "checks",

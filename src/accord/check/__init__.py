@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.check.agent import check_agent, editions_of
 from accord.check.client import check_client
-from accord.check.engine.address import Address, JudgedAgent
+from accord.check.engine.address import AgentAddress, JudgedAgent
 from accord.check.engine.judging import Progress
 from accord.check.engine.outcome import Finding, Judgement, Outcome, Report, Status
 from accord.check.engine.process import Peer, Program
@@ -17,7 +17,7 @@ from accord.check.suite import conformance
 __all__ = [
     "CAUSES",
     "RULES",
-    "Address",
+    "AgentAddress",
     "Cause",
     "CheckRule",
     "EditionName",

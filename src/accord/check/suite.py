@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from accord.check.agent import check_agent, rules_of
 from accord.check.client import check_client
-from accord.check.engine.address import Address, JudgedAgent
+from accord.check.engine.address import AgentAddress, JudgedAgent
 from accord.check.engine.judging import wanted
 from accord.check.engine.outcome import Outcome, Report
 from accord.check.options import Options
@@ -42,7 +42,7 @@ def conformance(
     def judged() -> Report:
         if side == "agent":
             return asyncio.run(check_agent(program, chosen))
-        if isinstance(program, Address):
+        if isinstance(program, AgentAddress):
             raise TypeError("a client is judged as a command: it connects by itself")
         return asyncio.run(check_client(program, chosen))
 

@@ -40,7 +40,7 @@ from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
 from accord.check.agent.process_rules import not_for
 from accord.check.agent.remote import REMOTE_STEPS, RULES as REMOTE_RULES, run_remote
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
-from accord.check.engine.address import Address, JudgedAgent, command_of
+from accord.check.engine.address import AgentAddress, JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, StepFailed
 from accord.check.engine.journal import Journal, JournalError, SettingsLedger
 from accord.check.engine.judging import (
@@ -80,7 +80,7 @@ _OF_THE_TRANSPORT = frozenset(rule.id for rule in REMOTE_RULES)
 def rules_of(program: JudgedAgent, options: Options) -> list[CheckRule]:
     """The selected rules for one agent: a program has none of the rules of the transport."""
     rules = wanted(RULES, options)
-    return rules if isinstance(program, Address) else [rule for rule in rules if rule.id not in _OF_THE_TRANSPORT]
+    return rules if isinstance(program, AgentAddress) else [rule for rule in rules if rule.id not in _OF_THE_TRANSPORT]
 
 
 async def check_agent(program: JudgedAgent, options: Options | None = None, progress: Progress | None = None) -> Report:
@@ -100,7 +100,7 @@ async def check_agent(program: JudgedAgent, options: Options | None = None, prog
         try:
             judgeable = [rule for rule in rules if not not_for(program, rule.id)]
             evidence = await runner.run(_steps(judgeable, options))
-            if isinstance(program, Address) and not evidence.blocked_by_version:
+            if isinstance(program, AgentAddress) and not evidence.blocked_by_version:
                 steps = _remote_steps(rules, options)
                 await run_remote(program, options, place, steps, evidence, progress or silent_progress)
         finally:
@@ -125,7 +125,7 @@ async def check_agent(program: JudgedAgent, options: Options | None = None, prog
 
 def _place(program: JudgedAgent, options: Options, folder: str) -> Path:
     """The directory of the sessions. That of an agent at an address is one of its own machine."""
-    if isinstance(program, Address) and options.cwd:
+    if isinstance(program, AgentAddress) and options.cwd:
         return Path(options.cwd)
     return Path(options.cwd or folder).resolve()
 

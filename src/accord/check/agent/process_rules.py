@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord.check.engine.address import Address, JudgedAgent
+from accord.check.engine.address import AgentAddress, JudgedAgent
 
 _PROCESS = "it is about a process, and this agent is at an address"
 _LINES = "it is about lines on stdin and stdout, and this agent is at an address"
@@ -43,6 +43,6 @@ _OVER_HTTP = {"ACCORD-INIT-209": _AGAIN}
 
 def not_for(program: JudgedAgent, rule_id: str) -> str:
     """The reason why a rule is not judged for an agent; "" where it is."""
-    if not isinstance(program, Address):
+    if not isinstance(program, AgentAddress):
         return ""
     return PROCESS_RULES.get(rule_id) or ("" if program.is_websocket else _OVER_HTTP.get(rule_id, ""))

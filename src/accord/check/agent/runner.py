@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, ProcessGroup, WaitLimits
-from accord.check.engine.address import Address, JudgedAgent
+from accord.check.engine.address import AgentAddress, JudgedAgent
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, has_path
 from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
@@ -292,7 +292,9 @@ class AgentRunner:
             answered = await agent.answer(new, "ACP-SESSION-001")
             if "result" in answered:
                 self.evidence.advertised.setdefault("new", answered["result"])
-            elif _code(answered) == INVALID_PARAMS and isinstance(self._program, Address) and not self._options.cwd:
+            elif (
+                _code(answered) == INVALID_PARAMS and isinstance(self._program, AgentAddress) and not self._options.cwd
+            ):
                 raise ConnectFailed(
                     "the agent refuses the directory of the check for its sessions: name one of its own machine (--dir)"
                 )
@@ -372,7 +374,7 @@ class AgentRunner:
 
     def _skip_without_files(self, step: CheckStep, error: OSError) -> None:
         """Skip a step whose files cannot be made, since the directory is on another machine."""
-        if not isinstance(self._program, Address):
+        if not isinstance(self._program, AgentAddress):
             raise error
         self.evidence.skipped[step.name] = f"no files can be made in {self._folder}: {error.strerror}"
 

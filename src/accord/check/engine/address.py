@@ -20,10 +20,10 @@ RECONNECT_SECONDS = scaled(5.0)
 
 
 @dataclass(frozen=True)
-class Address:
+class AgentAddress:
     """An agent that is served at an address, to be judged in place of a program.
 
-        await check_agent(Address("ws://127.0.0.1:8080/acp", token=token))
+        await check_agent(AgentAddress("ws://127.0.0.1:8080/acp", token=token))
 
     Neither the token nor a header is in a report.
     """
@@ -47,13 +47,13 @@ class Address:
         return self.url.lower().startswith(("wss", "https"))
 
 
-JudgedAgent: TypeAlias = Program | Address
+JudgedAgent: TypeAlias = Program | AgentAddress
 """A judged agent: a command, a factory of peers, or an address."""
 
 
 def command_of(program: JudgedAgent) -> tuple[str, ...]:
     """The words that name it in reports; the address of one that is served."""
-    if isinstance(program, Address):
+    if isinstance(program, AgentAddress):
         return (program.url,)
     return () if callable(program) else tuple(program)
 
@@ -66,19 +66,19 @@ async def start_agent(
     Raises:
         ConnectFailed: There is no such command, or no agent at the address.
     """
-    if not isinstance(program, Address):
+    if not isinstance(program, AgentAddress):
         return await start_program(program, env, on_data)
     return RunningConnection(await _connect(program), on_data)
 
 
-def remote_options(address: Address) -> RemoteOptions:
+def remote_options(address: AgentAddress) -> RemoteOptions:
     """The options of every connection to an address."""
     return RemoteOptions(
         token=address.token, headers=address.headers, tls=address.tls, reconnect_seconds=RECONNECT_SECONDS
     )
 
 
-async def _connect(address: Address) -> Transport:
+async def _connect(address: AgentAddress) -> Transport:
     options = remote_options(address)
     try:
         if address.is_websocket:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from accord.check import Address, JudgedAgent, Options, Report, check_agent, editions_of
+from accord.check import AgentAddress, JudgedAgent, Options, Report, check_agent, editions_of
 from accord.check.agent import left_changed
 from accord.check.engine.address import command_of
 from accord.check.report import documents_of, junit_of, markdown_of
@@ -198,7 +198,7 @@ async def _check(
 
 
 def _advice(error: ConnectFailed, program: JudgedAgent) -> str:
-    if not isinstance(program, Address):
+    if not isinstance(program, AgentAddress):
         return "Name a program that can be started"
     if error.status in {401, 403}:
         return f"Put the token of the address into {TOKEN_VARIABLE}"
@@ -226,7 +226,7 @@ async def _program(
     return list(target.entry.argv), {**target.entry.env, **env}
 
 
-def _address(entry: AgentEntry, given: argparse.Namespace) -> Address:
+def _address(entry: AgentEntry, given: argparse.Namespace) -> AgentAddress:
     headers = dict(pair_of(each, "--header") for each in given.header)
     for name in headers:
         if name.lower() in _SECRET_HEADERS:
@@ -235,7 +235,7 @@ def _address(entry: AgentEntry, given: argparse.Namespace) -> Address:
     with phase("config"):
         remote = remote_options_of(entry)
     assert entry.address is not None  # noqa: S101 - the caller's condition
-    return Address(entry.address, remote.token, {**remote.headers, **headers}, remote.tls)
+    return AgentAddress(entry.address, remote.token, {**remote.headers, **headers}, remote.tls)
 
 
 def _options(given: argparse.Namespace, edition: EditionName, env: dict[str, str | None]) -> Options:
@@ -278,7 +278,7 @@ async def _judge(given: argparse.Namespace, program: JudgedAgent, options: Optio
     def report_progress(what: str, done: int, total: int) -> None:
         progress.show(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
 
-    if given.client and not isinstance(program, Address):
+    if given.client and not isinstance(program, AgentAddress):
         from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
 
         return await check_client(program, options, report_progress)

@@ -11,7 +11,7 @@ from accord.check.agent.remote import access, http_requests, http_streams, webso
 from accord.check.agent.remote.endpoint import LATE, REMOTE_STEPS, Endpoint
 from accord.check.agent.remote.raw_http import JSON, HttpAnswer
 from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
-from accord.check.engine.address import Address
+from accord.check.engine.address import AgentAddress
 from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, has_path
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
 from accord.check.engine.record import Record
@@ -65,7 +65,12 @@ class _Offer:
 
 
 async def run_remote(
-    address: Address, options: Options, folder: Path, steps: Sequence[CheckStep], evidence: Evidence, progress: Progress
+    address: AgentAddress,
+    options: Options,
+    folder: Path,
+    steps: Sequence[CheckStep],
+    evidence: Evidence,
+    progress: Progress,
 ) -> None:
     """Run the steps for the rules of the transport, each on sockets of its own; their results are in the evidence."""
     if not steps:
@@ -94,7 +99,7 @@ async def run_remote(
 
 
 async def _run_step(
-    step: CheckStep, address: Address, options: Options, folder: Path, evidence: Evidence, offer: _Offer
+    step: CheckStep, address: AgentAddress, options: Options, folder: Path, evidence: Evidence, offer: _Offer
 ) -> None:
     gate = step.gate.get(options.edition, "")
     missing = f"not advertised: {gate}" if gate and not has_path(evidence.advertised, gate) else ""

@@ -23,7 +23,7 @@ from accord.check.agent.remote.raw_http import (
     RawHttp,
 )
 from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
-from accord.check.engine.address import Address
+from accord.check.engine.address import AgentAddress
 from accord.check.engine.evidence import Inconclusive, StepFailed
 from accord.check.engine.judging import StepRegistry
 from accord.check.engine.record import AUTH_REQUIRED, Entry, is_answer, is_request, is_state
@@ -53,7 +53,7 @@ def message_of(method: str, params: Any, id_: Any = None) -> bytes:
 class Endpoint:
     """One step's view of the address: what it sends and receives, and everything that it opened."""
 
-    def __init__(self, address: Address, options: Options, folder: Path) -> None:
+    def __init__(self, address: AgentAddress, options: Options, folder: Path) -> None:
         self.address = address
         self.options = options
         self.edition = options.edition

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from accord.check.engine.address import Address, remote_options
+from accord.check.engine.address import AgentAddress, remote_options
 from accord.check.engine.evidence import StepFailed
 from accord.check.engine.record import Entry, read_json
 from accord.transport.remote import request_headers
@@ -138,7 +138,7 @@ class OpenResponse:
 class RawHttp:
     """Requests to one endpoint, each on a socket of its own."""
 
-    def __init__(self, address: Address, record: ExchangeRecord, timeout_seconds: float) -> None:
+    def __init__(self, address: AgentAddress, record: ExchangeRecord, timeout_seconds: float) -> None:
         parts = urlsplit(address.url)
         self.record = record
         self.timeout_seconds = timeout_seconds
