@@ -298,6 +298,10 @@ def _attributes(body: list[ast.stmt], module: str) -> Iterator[Member]:
             default = "" if node.value is None else f" = {ast.unparse(node.value)}"
             said = f"{node.target.id}: {ast.unparse(node.annotation)}{default}"
             yield Member(node.target.id, [said], text, [node], module)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            # A member of an enumeration.
+            text = _string(body[place + 1] if place + 1 < len(body) else None)
+            yield Member(node.targets[0].id, [ast.unparse(node)], text, [], module)
 
 
 def _instance_attributes(function: ast.FunctionDef | ast.AsyncFunctionDef, module: str) -> Iterator[Member]:

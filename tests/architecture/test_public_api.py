@@ -40,6 +40,7 @@ OUTSIDE = frozenset(
         "msgspec",
         "os",
         "pathlib",
+        "re",
         "ssl",
         "pydantic_ai",
         "types",

@@ -19,7 +19,7 @@ from accord.session.tool import FileChange
 from accord.stores.folder import make_folder
 from accord.stores.owner import is_held, open_owner, owners_folder
 
-__all__ = ["CopyFailed", "FolderCopies", "open_copies"]
+__all__ = ["FolderCopies", "open_copies"]
 
 _GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 

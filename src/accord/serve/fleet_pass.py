@@ -17,7 +17,7 @@ import msgspec
 from accord.errors import LocalProtocolError
 from accord.serve.principal import Principal
 
-__all__ = ["FORWARD_HEADER", "FleetPass", "PassRefused", "PassSigner"]
+__all__ = ["FORWARD_HEADER", "FleetPass", "PassSigner"]
 
 FORWARD_HEADER = "accord-fleet"
 MIN_SECRET_CHARACTERS = 32

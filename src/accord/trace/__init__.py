@@ -11,6 +11,7 @@ from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from accord.trace.conversion import (
+        CopyProgress as CopyProgress,
         PlainTrace as PlainTrace,
         plain_trace as plain_trace,
     )
@@ -20,9 +21,16 @@ if TYPE_CHECKING:
     from accord.trace.format import (
         TraceFileError as TraceFileError,
     )
+    from accord.trace.imports.source import (
+        TraceTimes as TraceTimes,
+    )
     from accord.trace.index import (
+        IndexProgress as IndexProgress,
         RowFilter as RowFilter,
         TraceIndex as TraceIndex,
+    )
+    from accord.trace.index_columns import (
+        RecordKind as RecordKind,
     )
     from accord.trace.reader import (
         Trace as Trace,
@@ -38,10 +46,12 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
-            "accord.trace.conversion": "PlainTrace plain_trace",
+            "accord.trace.conversion": "CopyProgress PlainTrace plain_trace",
             "accord.trace.fold": "transcript_at",
             "accord.trace.format": "TraceFileError",
-            "accord.trace.index": "RowFilter TraceIndex",
+            "accord.trace.imports.source": "TraceTimes",
+            "accord.trace.index": "IndexProgress RowFilter TraceIndex",
+            "accord.trace.index_columns": "RecordKind",
             "accord.trace.reader": "Trace TraceRecord open_trace",
             "accord.trace.writer": "TraceWriter",
         },

@@ -45,7 +45,7 @@ from accord.session.option import with_made
 from accord.session.transcript import Transcript
 from accord.trace.direction import parsed
 from accord.trace.imports.source import json_value
-from accord.trace.index import TraceIndex
+from accord.trace.index import TraceIndex, columns_of
 from accord.trace.index_columns import RecordKind
 
 __all__ = ["SessionConversation", "TraceEditions", "TurnEnd", "client_rows"]
@@ -81,7 +81,7 @@ class TraceEditions:
         return self._dialects[edition.name]
 
     def _look(self) -> None:
-        index, columns = self._index, self._index.columns
+        index, columns = self._index, columns_of(self._index)
         if self._read == len(index):
             return
         number = columns.state.word_id(V1.initialize.name)
@@ -104,7 +104,7 @@ class TraceEditions:
 
 def client_rows(index: TraceIndex, session: str) -> list[int]:
     """The rows of a session that its client sent or received: a chain has each message once per hop."""
-    columns = index.columns
+    columns = columns_of(index)
     number = columns.state.word_id(session)
     if not session or number is None:
         return []

@@ -18,7 +18,7 @@ import msgspec
 
 from accord.trace.format import AGENT, CLIENT, FORMAT, VERSION, HeaderRecord, TraceFileError
 from accord.trace.imports.recognition import IMPORTERS, NATIVE, recognise
-from accord.trace.imports.source import Times, TraceSource
+from accord.trace.imports.source import TraceSource, TraceTimes
 from accord.trace.reader import Trace, TraceRecord, lines_of, open_trace
 from accord.version import VERSION as TOOL_VERSION
 
@@ -45,7 +45,7 @@ class PlainTrace(NamedTuple):
     """Whether the path is the file that was given, and not a copy that will be removed."""
     redacted: bool
     """Whether secrets were masked when it was recorded."""
-    times: Times
+    times: TraceTimes
     verbatim: bool
     """Whether texts are those of the wire, to the byte."""
 
@@ -110,7 +110,7 @@ def _is_packed(path: Path) -> bool:
 
 def _facts(header: TraceRecord) -> dict[str, Any]:
     """The times and the fidelity of a trace, which its header names where it was imported once."""
-    times: Times = "epoch"
+    times: TraceTimes = "epoch"
     verbatim = True
     if header.tool.endswith(")"):
         name = header.tool.rpartition("(from ")[2].rstrip(")")

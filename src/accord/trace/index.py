@@ -22,7 +22,7 @@ from accord.trace.index_columns import FAULT, MAX_SECONDS, NO_PARTNER, IndexColu
 from accord.trace.index_file import IndexFile, KeptState
 from accord.trace.reader import TraceRecord, native_record
 
-__all__ = ["IndexProgress", "RowFilter", "TraceIndex", "message_at"]
+__all__ = ["IndexProgress", "RowFilter", "TraceIndex", "columns_of", "message_at"]
 
 IndexProgress: TypeAlias = Callable[[int, int], None]
 """Called while lines are indexed, with the bytes that are done and all bytes."""
@@ -53,7 +53,8 @@ class TraceIndex:
     """
 
     def __init__(self, path: Path, *, keep: bool = True) -> None:
-        self.path = path
+        self.path: Path = path
+        """The trace."""
         self._keep = keep
         self._kept: KeptState | None = None
         self._columns = IndexColumns()
@@ -208,11 +209,6 @@ class TraceIndex:
         return None if asked is None else self._columns.time[row] - self._columns.time[asked]
 
     @property
-    def columns(self) -> IndexColumns:
-        """The columns, for whole passes: read them, do not change them."""
-        return self._columns
-
-    @property
     def sessions(self) -> list[str]:
         """The sessions, in the order in which they appear."""
         return [self._columns.state.words[number] for number in dict.fromkeys(self._columns.session) if number]
@@ -302,6 +298,11 @@ def _from_base64(raw: str) -> str:
         return b64decode(raw).decode("utf-8", "replace")
     except ValueError:
         return raw
+
+
+def columns_of(index: TraceIndex) -> IndexColumns:
+    """The columns of an index, for whole passes: read them, do not change them."""
+    return index._columns  # noqa: SLF001 - one module
 
 
 def message_at(path: Path, row: int) -> TraceRecord | None:

@@ -23,18 +23,29 @@ class RecordKind(IntEnum):
     """The kind of a record in the index: of a message its form, of everything else its type."""
 
     OTHER = 0
+    """A record of an unknown type."""
     REQUEST = 1
+    """A request."""
     NOTIFICATION = 2
+    """A notification."""
     RESULT = 3
+    """An answer with a result."""
     ERROR = 4
+    """An answer with an error."""
     BROKEN = 5
     """A text that is no message."""
     BATCH = 6
+    """A text with several messages."""
     STDERR = 7
+    """A line of an agent's stderr."""
     START = 8
+    """The start of a process."""
     END = 9
+    """The end of a process or a connection."""
     NOTE = 10
+    """A remark of the recorder."""
     HEADER = 11
+    """The first line of a file or of its next part."""
 
 
 FAULT: Final = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from accord.trace.index import TraceIndex
+from accord.trace.index import TraceIndex, columns_of
 from accord.trace.index_columns import FAULT, NO_PARTNER, RecordKind
 
 __all__ = ["MethodCounts", "TraceStatistics", "percentile", "statistics_of"]
@@ -57,7 +57,7 @@ def statistics_of(index: TraceIndex, rows: Iterable[int] | None = None) -> Trace
     """The counts of some rows; of all unless given."""
     found = TraceStatistics()
     counts: dict[tuple[int, int], MethodCounts] = {}
-    columns = index.columns
+    columns = columns_of(index)
     connections: set[int] = set()
     sessions: set[int] = set()
     for row in range(len(index)) if rows is None else rows:
@@ -86,7 +86,7 @@ def statistics_of(index: TraceIndex, rows: Iterable[int] | None = None) -> Trace
 def _count(
     index: TraceIndex, row: int, kind: int, counts: dict[tuple[int, int], MethodCounts], found: TraceStatistics
 ) -> None:
-    columns = index.columns
+    columns = columns_of(index)
     direction = columns.direction[row]
     if kind in _ANSWERS:
         direction = columns.state.reverse[direction]

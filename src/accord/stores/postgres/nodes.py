@@ -17,7 +17,7 @@ from accord.stores.postgres.schema import lock_number
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
 
-__all__ = ["Fence", "NodeTable", "OwnedBy", "StaleClaim", "StaleLease"]
+__all__ = ["Fence", "NodeTable"]
 
 # A node whose connection was cut makes a new one within this time; a dead one does not.
 HINT_SECONDS = 0.1

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from accord.trace.exports.selection import ExportSelection, Put, json_line_of
 from accord.trace.imports.source import json_value
+from accord.trace.index import columns_of
 from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 
@@ -32,7 +33,7 @@ class _Run(NamedTuple):
 
 def write_conductor(selection: ExportSelection, put: Put) -> None:
     """One event per line; an answer is written where its request is."""
-    kinds = selection.index.columns.kind
+    kinds = columns_of(selection.index).kind
     count = sum(kinds[row] in _DRAWN for row in selection.rows)
     events = _events(selection)
     for event in _collapsed(events) if count > MAX_EVENTS else (event for event, _ in events):

@@ -28,6 +28,7 @@ from accord.trace.exports.spans import (
     trace_id,
 )
 from accord.trace.imports.source import json_value
+from accord.trace.index import columns_of
 from accord.trace.index_columns import RecordKind
 from accord.version import VERSION
 
@@ -40,7 +41,7 @@ def write_otlp(selection: ExportSelection, put: Put) -> None:
     """The spans of the selected messages that a client sent or received."""
     writer = _SpanWriter(selection, put)
     index = selection.index
-    kinds = index.columns.kind
+    kinds = columns_of(index).kind
     for row in selection.rows:
         if kinds[row] in MESSAGES and "client" in index.ends(row):
             writer.take(row)

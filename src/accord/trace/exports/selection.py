@@ -9,7 +9,7 @@ import msgspec
 
 from accord.trace.format import FORMAT
 from accord.trace.imports.source import json_bytes
-from accord.trace.index import TraceIndex
+from accord.trace.index import TraceIndex, columns_of
 from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 from accord.trace.redaction import Redactor
@@ -78,14 +78,14 @@ class ExportSelection:
 
     def texts(self) -> Iterator[tuple[int, TraceRecord]]:
         """The texts among the rows, also those that are no messages."""
-        kinds = self.index.columns.kind
+        kinds = columns_of(self.index).kind
         for row in self.rows:
             if kinds[row] in _TEXTS:
                 yield row, self.record(row)
 
     def count_texts(self) -> int:
         """How many texts there are."""
-        kinds = self.index.columns.kind
+        kinds = columns_of(self.index).kind
         return sum(kinds[row] in _TEXTS for row in self.rows)
 
     def span(self) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from accord.trace.imports.source import STEP_SECONDS, TraceSource, json_bytes, note, refuse, stderr, text
 from accord.trace.reader import TraceRecord
 
-__all__ = ["LispError", "read_lisp", "read_lisp_values"]
+__all__ = ["read_lisp", "read_lisp_values"]
 
 MAX_DEPTH = 200
 _TOKEN = re.compile(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from accord.trace.format import FORMAT, TraceFileError
 from accord.trace.imports import bare_lines, chains, documents, lisp, marked_lines
-from accord.trace.imports.source import Times, TraceSource, json_value
+from accord.trace.imports.source import TraceSource, TraceTimes, json_value
 from accord.trace.reader import TraceRecord
 
 __all__ = ["IMPORTERS", "NATIVE", "Importer", "import_records", "recognise"]
@@ -24,7 +24,7 @@ class Importer(NamedTuple):
 
     name: str
     read: ReadRecords
-    times: Times
+    times: TraceTimes
     verbatim: bool
 
 

@@ -26,8 +26,8 @@ from accord.trace.reader import TraceRecord
 __all__ = [
     "MAX_DOCUMENT_BYTES",
     "MAX_LINE_BYTES",
-    "Times",
     "TraceSource",
+    "TraceTimes",
     "json_bytes",
     "json_value",
     "note",
@@ -46,7 +46,7 @@ _HEAD_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
-Times: TypeAlias = Literal["epoch", "relative", "none"]
+TraceTimes: TypeAlias = Literal["epoch", "relative", "none"]
 """The meaning of a format's times: seconds since 1970, seconds since the recording began, or equal steps."""
 STEP_SECONDS = 0.001
 _LARGEST_TIME = 1e15
