@@ -50,7 +50,8 @@ def broken(report: Report) -> dict[str, str]:
 @pytest.mark.parametrize(("edition", "scheme"), PAIRS)
 async def test_a_served_agent_keeps_every_rule(edition: EditionName, scheme: str, tmp_path: Path) -> None:
     env = {"PYTHONPATH": str(AGENTS), "FULL_AGENT_LOGGED_IN": "1"}
-    async with serving(tmp_path, "full_agent:agent", env={**os.environ, **env}) as server:
+    # A turn that hangs outlives its connection: a drain would wait for it.
+    async with serving(tmp_path, "full_agent:agent", "--drain", "1", env={**os.environ, **env}) as server:
         address = AgentAddress(f"{scheme}://127.0.0.1:{server.port}/acp", token=TOKEN)
         report = await check_agent(address, options(edition, tmp_path / "root"))
     assert broken(report) == {}

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -31,11 +32,11 @@ DEPLOYMENT = [code for kind, code in GUIDE.blocks if kind in {"ini", "yaml"}]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The programs of the guide, and `accord` and `python` on the PATH."""
     for name, code in PROGRAMS.items():
         (tmp_path / name).write_text(code, encoding="utf-8")
-        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+        sys.modules.pop(name.removesuffix(".py"), None)
     for name, words in (("accord", [sys.executable, "-m", "accord"]), ("python", [sys.executable])):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
@@ -45,7 +46,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    yield tmp_path
+    # Another guide has programs of the same names.
+    for name in PROGRAMS:
+        sys.modules.pop(name.removesuffix(".py"), None)
 
 
 async def typed(lines: str, **more: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 from accord.session.content import Text
 from accord.session.event import ConfigChanged, Event, MessageChanged, MessageChunk
 from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store
+from accord.stores.schema import SCHEMA_VERSION
 from accord.stores.text import encode_event, is_prompt
 from tests.stores.test_owner import Holder
 
@@ -144,4 +145,4 @@ async def test_of_what_an_earlier_version_kept_only_an_empty_log_counts_as_unpro
     assert await listed(store, unprompted=True) == ["talk", "\ud800", "cut"]
     await store.close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)

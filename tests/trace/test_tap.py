@@ -222,7 +222,9 @@ def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path
     file = tmp_path / "trace.jsonl"
     with Tapped(["sh", "-c", "echo ready; exec cat"], "-w", str(file)) as tap:
         assert tap.line() == b"ready"
-        os.kill(recorder_of(tap), signal.SIGKILL)
+        recorder = recorder_of(tap)
+        os.kill(recorder, signal.SIGKILL)
+        wait_until_gone(recorder)
         for number in range(200):
             line = b'{"n":%d,"text":"%s"}' % (number, b"y" * 500)
             tap.send(line)

@@ -176,8 +176,13 @@ async def test_other_content_than_text_is_not_read(tmp_path: Path, certified: Ce
 
 
 async def test_a_server_that_does_not_speak_tls_is_a_reason(tmp_path: Path) -> None:
-    async with serving({}) as site:
-        model, _ = await fetch(tmp_path, f"https://127.0.0.1:{site.port}/")
+    async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        model, _ = await fetch(tmp_path, f"https://127.0.0.1:{port}/")
     assert model.results()[0].failed
 
 
