@@ -52,7 +52,7 @@ async def test_a_conforming_client_that_offers_everything_shows_every_rule(editi
 
 
 def everyday(faults: list[Fault]) -> list[Any]:
-    """A fixed third of the faults, as in `test_faults`; the rest is long."""
+    """A fixed sixth of the faults, as in `test_faults`; the rest is long."""
     in_v1 = {(fault.breaks, fault.name) for fault in faults if fault.edition == "v1"}
     return [
         pytest.param(

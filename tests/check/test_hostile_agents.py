@@ -44,7 +44,7 @@ def hostile(edition: EditionName, seed: int) -> Callable[[], Any]:
     return Hostile
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 @pytest.mark.parametrize("edition", list(FULL))
 async def test_a_check_of_nonsense_ends_with_a_report(edition: EditionName, seed: int) -> None:
     options = Options(

@@ -61,7 +61,7 @@ def wrong(report: Report) -> list[str]:
     ]
 
 
-SLOW = [("accord agent", "v2_june"), ("accord agent", "v2")]
+SLOW = [("plain", "v1"), ("plain", "v2_june"), ("accord agent", "v2_june"), ("accord agent", "v2")]
 OURS = [
     pytest.param(name, edition, marks=[pytest.mark.long] if (name, edition) in SLOW else [])
     for name in ("plain", "accord agent")
@@ -106,7 +106,7 @@ UNSEEN: dict[EditionName, set[str]] = {
 }
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2", pytest.param("v2_june", marks=pytest.mark.long)])
+@pytest.mark.parametrize("edition", ["v2", *(pytest.param(each, marks=pytest.mark.long) for each in ("v1", "v2_june"))])
 async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS["full"]
     # It has no settings that anybody else uses.

@@ -130,13 +130,23 @@ def test_a_fifo_is_refused_at_once(accord: Accord) -> None:
     [
         (lambda lines: lines[:-1], "end is missing"),
         (lambda lines: lines[:3] + lines[4:], "was changed"),
-        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "was changed"),
-        (lambda lines: [*lines, "{}"], "was changed"),
-        (lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]], "later version"),
-        (lambda lines: [lines[0].replace('"cwd"', '"more": 1, "cwd"'), *lines[1:]], "first line"),
-        (lambda lines: [lines[0], '{"event":"unheard"}', *lines[1:]], "cannot be read"),
-        (lambda lines: lines[1:], "has not written it"),
-        (lambda _: [], "end is missing"),
+        pytest.param(lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "was changed", marks=pytest.mark.long),
+        pytest.param(lambda lines: [*lines, "{}"], "was changed", marks=pytest.mark.long),
+        pytest.param(
+            lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]],
+            "later version",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            lambda lines: [lines[0].replace('"cwd"', '"more": 1, "cwd"'), *lines[1:]],
+            "first line",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            lambda lines: [lines[0], '{"event":"unheard"}', *lines[1:]], "cannot be read", marks=pytest.mark.long
+        ),
+        pytest.param(lambda lines: lines[1:], "has not written it", marks=pytest.mark.long),
+        pytest.param(lambda _: [], "end is missing", marks=pytest.mark.long),
     ],
 )
 def test_a_file_that_is_not_whole_is_refused_and_nothing_is_kept(talked: Accord, change: object, why: str) -> None:

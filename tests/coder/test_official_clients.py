@@ -20,6 +20,7 @@ from tests.limits import limit
 PEERS = Path(__file__).parent / "peers"
 PROMPTS = ["replace pritn with print in a.py", "run PYTHON a.py", "search print", "make me rich"]
 CLIENTS = ["py v1", "py v2", "ts v1", "ts v2"]
+EVERYDAY = ["py v2", *(pytest.param(client, marks=pytest.mark.long) for client in CLIENTS if client != "py v2")]
 
 pytestmark = pytest.mark.interop
 
@@ -64,7 +65,7 @@ WEB = {"/": page("<h1>Hello</h1>")}
 COMMAND = 'write "$ARGUMENTS" to greeting.txt'
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", EVERYDAY)
 async def test_an_official_client_holds_a_turn_with_each_feature(
     client: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -98,7 +99,7 @@ async def test_an_official_client_holds_a_turn_with_each_feature(
         assert text in shown
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", EVERYDAY)
 async def test_an_official_client_chooses_among_models_that_know_the_project(
     client: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
