@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ import accord
 from accord.check import AgentAddress, Options, Report, check_agent, editions_of
 from accord.check.rule import EditionName
 from accord.serve import Credentials, Principal
+from accord.transport.routing import Envelope, ServerRoutes
 from tests.check.agents.full_agent import agent as full_agent
 from tests.check.agents.plain_agent import agent as plain_agent
 from tests.limits import limit
@@ -72,6 +75,42 @@ async def test_an_asgi_application_keeps_the_rules_of_the_transport(edition: Edi
     async with running(application) as port:
         address = AgentAddress(f"http://127.0.0.1:{port}/acp", token=TOKEN)
         report = await check_agent(address, options(edition, tmp_path, "ACCORD-REMOTE"))
+        await application.close()
+    assert broken(report) == {}
+    assert report.conformant
+
+
+def with_a_slow_connection_stream(application: Any) -> Any:
+    """The application behind something that holds back what is not of a session: both orders are in order."""
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", ()))
+        is_connection_stream = scope.get("method") == "GET" and b"acp-session-id" not in headers
+
+        async def send_late(message: Any) -> None:
+            if is_connection_stream and message["type"] == "http.response.body":
+                await asyncio.sleep(0.2)
+            await send(message)
+
+        await application(scope, receive, send_late)
+
+    return slow
+
+
+async def test_a_refusal_on_one_stream_may_come_behind_an_answer_on_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream_of = ServerRoutes.stream_of
+
+    def stream_of_another_server(routes: ServerRoutes, message: Envelope) -> str | None:
+        stream = stream_of(routes, message)
+        return None if message.kind == "answer" and message.id is None else stream
+
+    monkeypatch.setattr(ServerRoutes, "stream_of", stream_of_another_server)
+    application = plain_agent.asgi(authenticate=authenticate, root=tmp_path)
+    async with running(with_a_slow_connection_stream(application)) as port:
+        address = AgentAddress(f"http://127.0.0.1:{port}/acp", token=TOKEN)
+        report = await check_agent(address, options("v2", tmp_path, "ACCORD-WIRE-20"))
         await application.close()
     assert broken(report) == {}
     assert report.conformant

@@ -924,6 +924,14 @@ MUTANTS = (
     ),
     Mutant(
         "resumption",
+        "an answer goes to the reader that has just left",
+        "transport/http.py",
+        "        if not is_known:\n            await asyncio.wait",
+        "        if is_known:\n            await asyncio.wait",
+        "tests/serve/test_closed_sessions.py::test_a_session_that_was_just_closed_can_be_closed_again",
+    ),
+    Mutant(
+        "resumption",
         "a refused message leaves a hole among those of its connection",
         "transport/http.py",
         "            self._number -= 1\n",
@@ -934,8 +942,8 @@ MUTANTS = (
         "resumption",
         "nothing reads the answer to the end of a session that was not opened",
         "transport/http.py",
-        '            if message.kind == "request":\n                # The answer',
-        '            if message.kind == "request" and "/new" in message.method:\n                # The answer',
+        '            if message.kind == "request":\n                await self._open_for',
+        '            if message.kind == "request" and "/new" in message.method:\n                await self._open_for',
         "tests/serve/test_refused_messages.py::test_the_end_of_a_session_without_a_stream_is_answered[session/delete]",
     ),
     Mutant(

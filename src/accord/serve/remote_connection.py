@@ -136,6 +136,9 @@ class RemoteConnection:
         log.info("refused %s of %s: %d %s", message.method, self.principal.name, error.code, error.message)
         self._metrics.refusals[f"code{error.code}"] += 1
         if message.kind == "request":
+            if message.id is None:
+                # Editions differ on such a request; to refuse it for its id is right in each.
+                error = InvalidRequest()
             self._note_request(message, header)
             self.deliver(error_text(message.id, ErrorObject(error.code, error.message, error.data)))
 

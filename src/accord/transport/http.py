@@ -43,6 +43,7 @@ log = logging.getLogger("accord.transport")
 
 POST_SECONDS = scaled(60.0)
 FLUSH_SECONDS = scaled(5.0)
+OPEN_SECONDS = scaled(2.0)
 DELETE_SECONDS = scaled(1.0)
 MAX_BODY_BYTES = 64 * 1024
 
@@ -237,10 +238,19 @@ class HttpTransport(RemoteTransport):
             await self._open_session(text, message, session)
         else:
             if message.kind == "request":
-                # The answer comes on the session's stream, also to the end of a session that was never opened here;
-                # some servers do not know that one, and answer on the connection stream.
-                self._open_stream(session, is_known=message.method not in CLOSING_METHODS)
+                await self._open_for(message, session)
             await self._deliver_post(text, message, session)
+
+    async def _open_for(self, message: Envelope, session: str) -> None:
+        """Open the stream of a session for the answer to a request; the end of one that is not open here needs it too.
+
+        Some servers do not know that session, and answer on the connection stream. The request waits for the stream:
+        where the session was closed a moment ago, the server would write the answer to the reader that has just left.
+        """
+        is_known = message.method not in CLOSING_METHODS
+        stream = self._open_stream(session, is_known=is_known)
+        if not is_known:
+            await asyncio.wait([stream.opened], timeout=OPEN_SECONDS)
 
     async def _open_session(self, text: bytes, message: Envelope, session: str) -> None:
         """`session/load` and its like: servers disagree on whether the stream or the call has to come first."""

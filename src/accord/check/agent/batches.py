@@ -158,7 +158,7 @@ async def v2_arrays(agent: AgentConversation) -> Notes:
         "notifications": b"[%b]" % note,
         "responses": b"[%b]" % RESPONSES["unknown number"],
     }
-    notes = await send_each(agent, "ACCORD-WIRE-202", lines)
+    notes = await send_each(agent, "ACCORD-WIRE-202", lines, are_refused=True)
     return {**notes, "ids": ["in-an-array", "in-the-array"]}
 
 

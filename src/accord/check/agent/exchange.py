@@ -193,21 +193,36 @@ async def answers_received(agent: AgentConversation, id_: Any) -> list[Any]:
     return [entry.message for entry in agent.wire.entries if not entry.sent and is_answer(entry.message, id_)]
 
 
-async def send_each(agent: AgentConversation, rule: str, lines: dict[str, bytes]) -> Notes:
-    """Send lines, each followed by a sign of life; notes the part of the record (from, to) of each line."""
+async def send_each(
+    agent: AgentConversation, rule: str, lines: dict[str, bytes], *, are_refused: bool = False
+) -> Notes:
+    """Send lines, each followed by a sign of life; notes the part of the record (from, to) of each line.
+
+    Where the agent has several streams, the sign of life may overtake the error that refuses a line, on another stream.
+    """
     parts = {}
     for name, line in lines.items():
         since = agent.wire.send(line)
         await shows_life(agent, rule)
+        if are_refused and agent.wire.has_streams:
+            await wait_or_none(agent, _is_error_without_id, since, agent.options.timeout_seconds)
         parts[name] = (since, agent.now)
     return {"parts": parts}
 
 
-def line_step(name: str, rule: str, lines: dict[str, bytes]) -> None:
-    """Register a step (v2) that sends lines, each followed by a sign of life; `rule` is blamed for silence."""
+def _is_error_without_id(entry: Entry) -> bool:
+    message = entry.message
+    return not entry.sent and isinstance(message, dict) and "error" in message and message.get("id") is None
+
+
+def line_step(name: str, rule: str, lines: dict[str, bytes], *, are_refused: bool = False) -> None:
+    """Register a step (v2) that sends lines, each followed by a sign of life; `rule` is blamed for silence.
+
+    With `are_refused` each line has to get an error with the id null.
+    """
 
     async def run(agent: AgentConversation) -> Notes:
-        return await send_each(agent, rule, lines)
+        return await send_each(agent, rule, lines, are_refused=are_refused)
 
     STEPS.add(CheckStep(name, run, "bare", V2, {}, LATE))
 

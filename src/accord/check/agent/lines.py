@@ -143,8 +143,8 @@ async def large_prompt(agent: AgentConversation) -> Notes:
 
 
 _CRLF = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
-line_step("v2_no_json", "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
-line_step("v2_scalars", "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
+line_step("v2_no_json", "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"}, are_refused=True)
+line_step("v2_scalars", "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"}, are_refused=True)
 line_step("v2_blank_lines", "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": _CRLF})
 
 

@@ -62,7 +62,7 @@ async def v2_same_ids(agent: AgentConversation) -> Notes:
 
 
 _BAD_ID = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
-line_step("v2_bad_ids", "ACCORD-WIRE-206", {name: _BAD_ID % id_ for name, id_ in BAD_IDS.items()})
+line_step("v2_bad_ids", "ACCORD-WIRE-206", {name: _BAD_ID % id_ for name, id_ in BAD_IDS.items()}, are_refused=True)
 
 
 @step("bare", editions=V2, order=LATE)

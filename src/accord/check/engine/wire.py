@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.address import JudgedAgent, start_agent
+from accord.check.engine.address import AgentAddress, JudgedAgent, start_agent
 from accord.check.engine.process import RunningProgram
 from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.errors import ConnectFailed
@@ -98,6 +98,8 @@ class RecordedWire:
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
         self.overflowed = False
         """Whether it wrote more than the budget keeps."""
+        self.has_streams = False
+        """Whether its messages come on several streams: two of them may arrive in another order than they were sent."""
 
     @classmethod
     async def open(
@@ -116,6 +118,7 @@ class RecordedWire:
             ConnectFailed: There is no such command, or no agent at the address.
         """
         wire = cls(name, timeout_seconds, replies, budget, observer)
+        wire.has_streams = isinstance(program, AgentAddress) and not program.is_websocket
         wire._running = await start_agent(program, env, wire._on_data)
         return wire
 
