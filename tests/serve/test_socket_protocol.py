@@ -13,8 +13,10 @@ from uvicorn.server import ServerState
 from websockets.frames import Close, Frame, Opcode
 from websockets.streams import StreamReader
 
-from accord.serve.socket_protocol import SocketProtocol, frames_of
-from accord.serve.websocket import TEXTS
+from accord.serve.linked_socket import LinkedSocket
+from accord.serve.socket_frames import frames_of
+from accord.serve.socket_link import TEXTS
+from accord.serve.socket_protocol import SocketProtocol
 from tests.limits import limit
 
 LARGE = "ü" * 100_000
@@ -30,12 +32,16 @@ class Wire(asyncio.Transport):
         self.pauses = 0
         self.is_reading_now = True
         self._closing = False
+        self.protocol: Any = None
 
     def write(self, data: Any) -> None:
         self.written += data
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ARG002 - the interface
         return default
+
+    def set_protocol(self, protocol: Any) -> None:
+        self.protocol = protocol
 
     def is_closing(self) -> bool:
         return self._closing
@@ -93,13 +99,13 @@ def connecting(application: Application) -> tuple[SocketProtocol, Wire]:
     return protocol, wire
 
 
-async def connected(application: Application) -> tuple[SocketProtocol, Wire]:
-    protocol, wire = connecting(application)
+async def connected(application: Application) -> tuple[LinkedSocket, Wire]:
+    _, wire = connecting(application)
     async with asyncio.timeout(limit(5.0)):
         while b"101" not in wire.written:
             await asyncio.sleep(0)
     wire.written.clear()
-    return protocol, wire
+    return wire.protocol, wire
 
 
 def masked(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
@@ -228,7 +234,7 @@ async def test_frames_that_came_before_the_upgrade_was_answered_are_not_lost() -
         while application.texts != ["early"]:
             await asyncio.sleep(0)
     assert wire.is_reading_now
-    protocol.connection_lost(None)
+    wire.protocol.connection_lost(None)
 
 
 def test_no_text_is_no_frame() -> None:

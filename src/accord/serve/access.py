@@ -39,6 +39,8 @@ class AccessCheck:
         read_pass: Callable[[str], FleetPass] | None = None,
     ) -> None:
         self.authenticate = authenticate
+        self._is_quick = not inspect.iscoroutinefunction(authenticate)
+        """Whether principals are found without waiting, as far as is known."""
         self._read_pass = read_pass
         """Reads the pass of a request that another node of the fleet forwarded; None where there is no fleet."""
         self._hosts = frozenset(host.lower() for host in hosts)
@@ -76,6 +78,18 @@ class AccessCheck:
             cause = "no_token" if credentials.token is None else "token"
             raise HttpRefusal(401, cause, "A valid token is needed", {"WWW-Authenticate": "Bearer"})
         return principal, credentials
+
+    def principal_at_once(self, headers: Mapping[str, str], client: str | None) -> Principal | None:
+        """The principal of a request without a pass; None if it has none, or if to find it takes a while."""
+        if FORWARD_HEADER in headers or not self._is_quick:
+            return None
+        found = self.authenticate(Credentials(_bearer(headers.get("authorization", "")), headers, client))
+        if found is None or isinstance(found, Principal):
+            return found
+        self._is_quick = False
+        if inspect.iscoroutine(found):
+            found.close()
+        return None
 
     def _pass_of(self, headers: Mapping[str, str]) -> FleetPass | None:
         value = headers.get(FORWARD_HEADER)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from accord.errors import ConnectionLost
@@ -39,7 +40,8 @@ class AgentTransport:
         self._incoming: list[bytes] = []
         self._incoming_bytes = 0
         self._receiver: asyncio.Future[None] | None = None
-        self._room: list[asyncio.Future[None]] = []
+        self._room: list[Callable[[], None]] = []
+        """Called when the agent has read what it was given."""
         self._queue: SendQueue | None = None
         """Made when the agent has to wait: a server has thousands of connections on which it never does."""
         self._unyielded_bytes = 0
@@ -126,11 +128,21 @@ class AgentTransport:
         self._incoming_bytes += len(text)
         self._wake()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the agent has to read first what it was given."""
+        return self._incoming_bytes > _QUEUE_BYTES and not self._closed
+
+    def when_room(self, callback: Callable[[], None]) -> None:
+        """Call this once when the agent has read what it was given, or reads no more."""
+        if callback not in self._room:
+            self._room.append(callback)
+
     async def room(self) -> None:
         """Wait until the agent has read most of what it was given."""
-        while self._incoming_bytes > _QUEUE_BYTES and not self._closed:
+        while self.is_full:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._room.append(waiter)
+            self._room.append(functools.partial(_wake, waiter))
             await waiter
 
     def advance(self) -> None:
@@ -147,11 +159,16 @@ class AgentTransport:
         self._end_waits()
 
     def _end_waits(self) -> None:
-        for waiter in self._room:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._room.clear()
+        if self._room:
+            callbacks, self._room = self._room, []
+            for callback in callbacks:
+                callback()
 
     def _wake(self) -> None:
-        if self._receiver is not None and not self._receiver.done():
-            self._receiver.set_result(None)
+        if self._receiver is not None:
+            _wake(self._receiver)
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

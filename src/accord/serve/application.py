@@ -9,11 +9,12 @@ from typing import Any
 
 from accord.errors import AccordError
 from accord.serve.access import AccessCheck, HttpRefusal, headers_of
+from accord.serve.agent_transport import AgentTransport
 from accord.serve.connections import Connections
-from accord.serve.http import HttpExchange
+from accord.serve.http import HttpExchange, take_message
 from accord.serve.metrics import Metrics
 from accord.serve.response import Receive, Send, respond
-from accord.serve.websocket import TEXTS, ServedSocket
+from accord.serve.websocket import ServedSocket
 
 __all__ = ["AgentApplication"]
 
@@ -88,7 +89,7 @@ class AgentApplication:
     # --- one request
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        began, status, who = time.monotonic(), 500, "-"
+        began, status, who, is_over = time.monotonic(), 500, "-", True
         headers = headers_of(scope)
         try:
             self._access.check_page(headers)
@@ -102,7 +103,10 @@ class AgentApplication:
                 principal, credentials = await self._access.principal(headers, _client(scope))
                 who = principal.name
                 exchange = HttpExchange(self._connections, principal, credentials, headers, receive, send)
+                if "origin" not in headers:
+                    exchange.extensions = scope.get("extensions") or {}
                 status = await exchange.serve(scope["method"])
+                is_over = not exchange.is_linked
         except HttpRefusal as refusal:
             status = self._note(refusal)
             if status != _LEFT:
@@ -110,25 +114,49 @@ class AgentApplication:
                 await respond(send, status, body, {"Content-Type": "text/plain", **refusal.headers})
         finally:
             # The path without its query, and no header: nothing secret can be in it.
-            spent = time.monotonic() - began
-            access_log.info("%s %s %d %s %.3fs", scope["method"], _path(scope), status, who, spent)
+            if is_over:
+                spent = time.monotonic() - began
+                access_log.info("%s %s %d %s %.3fs", scope["method"], _path(scope), status, who, spent)
+
+    def take_post(self, headers: Mapping[str, str], body: bytes, client: str | None) -> AgentTransport | None:
+        """Take a message for a known connection at once: the agent that gets it; answer with 202 when it is not full.
+
+        None: nothing was done, the request has to come through `__call__`. Called by our own runner, which parsed it.
+        """
+        began = time.monotonic()
+        try:
+            self._access.check_page(headers)
+            principal = self._access.principal_at_once(headers, client)
+        except HttpRefusal:
+            return None
+        if principal is None:
+            return None
+        agent = take_message(self._connections, principal, headers, body)
+        if agent is not None:
+            access_log.info("POST %s 202 %s %.3fs", ENDPOINT, principal.name, time.monotonic() - began)
+        return agent
 
     async def _websocket(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        began, who, status = time.monotonic(), "-", 101
+        began, who, status, is_over = time.monotonic(), "-", 101, True
         headers = headers_of(scope)
         try:
             self._access.check_page(headers)
             _check_endpoint(scope)
             principal, credentials = await self._access.principal(headers, _client(scope))
             who = principal.name
-            takes_texts = TEXTS in (scope.get("extensions") or {})
-            socket = ServedSocket(self._connections, principal, credentials, receive, send, takes_texts=takes_texts)
-            await socket.serve()
+            extensions = scope.get("extensions") or {}
+            socket = ServedSocket(self._connections, principal, credentials, receive, send, extensions)
+            link = await socket.serve()
+            if link is not None:
+                # From here on no task waits for the socket; the link logs its end.
+                link.begin(_path(scope), began)
+                is_over = False
         except HttpRefusal as refusal:
             status = self._note(refusal)
             await _refuse_upgrade(scope, receive, send, refusal)
         finally:
-            access_log.info("WEBSOCKET %s %d %s %.3fs", _path(scope), status, who, time.monotonic() - began)
+            if is_over:
+                access_log.info("WEBSOCKET %s %d %s %.3fs", _path(scope), status, who, time.monotonic() - began)
 
     def _note(self, refusal: HttpRefusal) -> int:
         self._metrics.refusals[refusal.cause] += 1

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
+from typing import Any
 
 from accord.errors import RequestError
 from accord.serve.access import HttpRefusal
+from accord.serve.agent_transport import AgentTransport
 from accord.serve.connections import Connections
+from accord.serve.event_link import STREAM, EventLink, events_of
 from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
 from accord.serve.message_text import params_of
 from accord.serve.outgoing_stream import StreamLink
+from accord.serve.own_messages import OWN_PREFIX, RECEIVED_METHOD, cursor_of
 from accord.serve.principal import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send, read_body, respond
 from accord.serve.takeover import take_over
-from accord.serve.websocket import OWN_PREFIX, RECEIVED_METHOD, cursor_of
 from accord.transport.routing import Stream, read_envelope
 from accord.wire.sse import KEEPALIVE
 
-__all__ = ["HttpExchange"]
+__all__ = ["HttpExchange", "take_message"]
 
 log = logging.getLogger("accord.serve")
 
@@ -52,6 +56,11 @@ class HttpExchange:
         self._headers = headers
         self._receive = receive
         self._send = send
+        self._began = time.monotonic()
+        self.extensions: Mapping[str, Any] = {}
+        """Those of the ASGI server that may be used."""
+        self.is_linked = False
+        """Whether an `EventLink` has the socket now."""
 
     async def serve(self, method: str) -> int:
         """Answer the request; the status.
@@ -195,11 +204,13 @@ class HttpExchange:
             log.info(
                 "connection %s of %s: a newer reader replaces the older one", connection.id[:8], self._principal.name
             )
-        link = StreamLink(connection.streams.get(name))
-        connection.attach()
         headers = {**_STREAM_HEADERS, "Acp-Connection-Id": connection.id}
         if name is not None:
             headers["Acp-Session-Id"] = name
+        if self._hand_over(connection, name, headers):
+            return
+        link = StreamLink(connection.streams.get(name))
+        connection.attach()
         loop = asyncio.get_running_loop()
         writer = loop.create_task(self._write(connection, link, headers))
         leaving = loop.create_task(self._until_left())
@@ -215,6 +226,17 @@ class HttpExchange:
             connection.detach()
             connection.streams.drop_unused(name)
 
+    def _hand_over(self, connection: RemoteConnection, name: Stream, headers: Mapping[str, str]) -> bool:
+        """Let a link write the stream without a task, where the server can do that."""
+        extension = self.extensions.get(STREAM)
+        taken = None if extension is None else extension["take_over"](200, _encoded(headers))
+        if taken is None:
+            return False
+        link = EventLink(connection, name, self._connections.limits.keepalive_seconds)
+        link.begin(*taken, self._began)
+        self.is_linked = True
+        return True
+
     async def _until_left(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -225,7 +247,7 @@ class HttpExchange:
             {
                 "type": "http.response.start",
                 "status": 200,
-                "headers": [(key.lower().encode(), value.encode("latin-1")) for key, value in headers.items()],
+                "headers": _encoded(headers),
             }
         )
         await self._body(b"id: %d\n\n" % stream.written)
@@ -233,15 +255,38 @@ class HttpExchange:
             if not await link.wait(self._connections.limits.keepalive_seconds):
                 await self._body(KEEPALIVE)
             elif stream.has_waiting and stream.link is link:
-                number, texts = connection.take(stream)
-                events = [b"id: %d\ndata: %b\n\n" % (number + place, _line(text)) for place, text in enumerate(texts)]
-                await self._body(b"".join(events))
+                await self._body(events_of(*connection.take(stream)))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _body(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
 
-def _line(text: bytes) -> bytes:
-    """A text on one line: outside of strings JSON may have line ends, and some readers take one line only."""
-    return text if b"\n" not in text and b"\r" not in text else text.replace(b"\r", b" ").replace(b"\n", b" ")
+def take_message(
+    connections: Connections, principal: Principal, headers: Mapping[str, str], text: bytes
+) -> AgentTransport | None:
+    """Give the agent a message of a connection that is here, if nothing about it has to be refused or answered here.
+
+    None: nothing was done, `HttpExchange` knows what is to be done.
+    """
+    if headers.get("content-type") != "application/json":
+        return None
+    connection = connections.find(headers.get("acp-connection-id", ""), principal)
+    if connection is None or not connection.has_session_streams or malformed(text) is not None:
+        return None
+    message, header = read_envelope(text), headers.get("acp-session-id")
+    if message.kind == "other" or message.method == "initialize" or message.method.startswith(OWN_PREFIX):
+        return None
+    if header and message.kind != "answer" and message.session_id not in (None, header):
+        return None
+    number = headers.get("accord-message-number", "")
+    if number:
+        if cursor_of(number) != connection.message_number + 1:
+            return None
+        connection.message_number += 1
+    connection.receive(text, message, header)
+    return connection.agent
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]

@@ -12,7 +12,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject, RequestId
@@ -38,6 +38,12 @@ _CANCEL_REQUEST = "$/cancel_request"
 def new_connection_id() -> str:
     """An id that cannot be guessed; it is a name and no credential."""
     return secrets.token_hex(16)
+
+
+class LinkWriter(Protocol):
+    """A task that writes to a link, or the link."""
+
+    def cancel(self) -> object: ...
 
 
 class RemoteConnection:
@@ -92,8 +98,8 @@ class RemoteConnection:
         self.end_reason = ""
         self.closing: list[Callable[[], None]] = []
         """Called when the connection ends."""
-        self.writers: set[asyncio.Task[Any]] = set()
-        """The tasks that write to links."""
+        self.writers: set[LinkWriter] = set()
+        """The tasks that write to links, or links that write by themselves."""
 
     def __repr__(self) -> str:
         return f"<connection {self.id[:8]} of {self.principal.name}>"
@@ -125,6 +131,13 @@ class RemoteConnection:
         if message.kind == "request":
             self._note_request(message, header)
         self.agent.offer(self._for_agent(text, message) if self._generation else text)
+
+    def refuse_text(self, answer: bytes) -> None:
+        """Answer a text of the client that is no message."""
+        self.received += 1
+        self._metrics.refusals["message"] += 1
+        log.info("refused a text of %s: no JSON-RPC message", self.principal.name)
+        self.deliver(answer)
 
     def _judged(self, text: bytes, message: Envelope) -> bytes:
         if message.method == "initialize":

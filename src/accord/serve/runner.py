@@ -10,12 +10,11 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from accord.serve.application import AgentApplication
+from accord.serve.http_protocol import HttpProtocol
 from accord.serve.limits import HostLimits
 from accord.serve.socket_protocol import SocketProtocol
 from accord.time_scale import scaled
@@ -24,7 +23,6 @@ __all__ = ["Listener", "run_server"]
 
 log = logging.getLogger("accord.serve")
 
-HEADER_SECONDS = scaled(10.0)
 # What is left when the application has drained: closing frames, and responses that are being written.
 SHUTDOWN_SECONDS = 5
 PING_SECONDS = 15.0
@@ -67,7 +65,7 @@ def run_server(
         on_bound(host, port)
         config = uvicorn.Config(
             application,
-            http=_PunctualProtocol,
+            http=HttpProtocol,
             ws=SocketProtocol,
             ws_max_size=limits.body_bytes,
             ws_ping_interval=PING_SECONDS,
@@ -126,49 +124,3 @@ class _DrainingServer(uvicorn.Server):
         # Before the sockets are closed: clients are told why.
         await self._application.close()
         self.should_exit = True
-
-
-class _PunctualProtocol(H11Protocol):
-    """HTTP/1.1 with a deadline: a request whose headers do not arrive in time loses its socket."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._await_headers()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._is_at_work():
-            self._stop_waiting()
-        elif self._deadline is None and self.transport.get_protocol() is self:
-            self._await_headers()
-
-    def handle_websocket_upgrade(self, event: Any) -> None:
-        self._stop_waiting()
-        super().handle_websocket_upgrade(event)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _is_at_work(self) -> bool:
-        # Before the first request there is no cycle, which its type does not say.
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
-
-    def _await_headers(self) -> None:
-        self._deadline = asyncio.get_running_loop().call_later(HEADER_SECONDS, self._too_slow)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _too_slow(self) -> None:
-        self._deadline = None
-        if not self._is_at_work():
-            log.info("a socket was closed: its request did not arrive in time")
-            self.transport.abort()

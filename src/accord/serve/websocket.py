@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from accord.errors import InvalidRequest, RequestError
@@ -17,49 +18,37 @@ from accord.serve.introduction import Introduction, answered, error_answer, malf
 from accord.serve.message_text import params_of
 from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
+from accord.serve.own_messages import RESUME_METHOD, ReceivedTexts, cursor_of, not_resumed
 from accord.serve.principal import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
+from accord.serve.socket_close import close_code, is_fault, is_finished
+from accord.serve.socket_link import LINK, TEXTS, DirectSocket, SocketLink
 from accord.serve.takeover import take_over
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "TEXTS", "ServedSocket", "cursor_of"]
+__all__ = ["ServedSocket"]
 
 log = logging.getLogger("accord.serve")
 
-OWN_PREFIX = "_accord/"
-TEXTS = "accord.texts"
-"""An extension of ASGI that our own runner has: `websocket.send` with a list of texts, as bytes, under this key."""
-RESUME_METHOD = "_accord/resume"
-RECEIVED_METHOD = "_accord/received"
-ACKNOWLEDGE_EVERY = 64
-
-_FINISHED = 1000
-# Closes for what the client did: the log names them.
-_FAULTS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 1011})
 _NO_CODE = 1005
-_MAX_DIGITS = 18
-_CODES = {
-    "the server ends": 1012,
-    "its token was revoked": 1008,
-    "its token expired": 1008,
-    "its client does not read": 1008,
-    "the client closed it": 1000,
-}
 
 
 class _Closed(Exception):
     """The socket is gone; `code` is the close code."""
 
-    def __init__(self, code: int, reason: str = "") -> None:
-        super().__init__(reason)
+    def __init__(self, code: int, reason: str | None = "") -> None:
+        super().__init__(reason or "")
         self.code = code
+        self.reason = reason
+        """None where no close frame came."""
 
 
 class ServedSocket:
-    """One accepted socket, from its upgrade to its end.
+    """One accepted socket, from its upgrade to its end, or until a `SocketLink` has it.
 
-    `takes_texts` says whether the server has the extension `TEXTS`, by which several messages are one write.
+    `extensions` are those of the ASGI server: with `TEXTS` several messages are one write, with `LINK` no task reads or
+    writes the socket.
     """
 
     def __init__(
@@ -69,30 +58,33 @@ class ServedSocket:
         credentials: Credentials,
         receive: Receive,
         send: Send,
-        *,
-        takes_texts: bool = False,
+        extensions: Mapping[str, Any],
     ) -> None:
         self._connections = connections
         self._principal = principal
         self._credentials = credentials
         self._receive = receive
         self._send = send
-        self._takes_texts = takes_texts
+        self._takes_texts = TEXTS in extensions
+        self._extensions = extensions
         self._connection_id = connections.new_id()
-        self._unacknowledged = 0
         self._is_reading = False
 
-    async def serve(self) -> None:
-        """Accept the socket and serve it until it is gone."""
+    async def serve(self) -> SocketLink | None:
+        """Accept the socket and serve it until it is gone; or until its connection has begun, if it can be linked."""
         self._connections.check_room(self._principal)
         header = (b"acp-connection-id", self._connection_id.encode())
         await self._send({"type": "websocket.accept", "headers": [header]})
         try:
             connection = await self._introduce()
             if connection is not None:
+                if LINK in self._extensions:
+                    socket: DirectSocket = self._extensions[LINK]["socket"]()
+                    return SocketLink(connection, socket)
                 await self._run(connection)
         except _Closed:
             pass
+        return None
 
     # --- initialize
 
@@ -206,7 +198,7 @@ class ServedSocket:
             self._log_refusal(f"connection {kept.id[:8]} cannot be resumed: {reason}")
             if reason == "gap":
                 kept.leave()  # the next connection of this client takes its agent over
-            await self._say(_not_resumed(message, reason))
+            await self._say(not_resumed(message, reason))
             await self._close(1000, "not resumed")
             return None
         if kept.links:
@@ -252,49 +244,22 @@ class ServedSocket:
             log.error("a socket of %s failed", self._principal.name, exc_info=error)
 
     async def _read(self, connection: RemoteConnection, link: StreamLink) -> None:
+        texts = ReceivedTexts(connection)
         try:
             while True:
                 await connection.agent.room()
-                text = await self._next_text()
-                message = read_envelope(text)
-                if message.method.startswith(OWN_PREFIX):
-                    await self._own(connection, text, message)
-                    continue
-                if message.kind == "other":
-                    connection.received += 1
-                    self._connections.metrics.refusals["message"] += 1
-                    log.info("refused a text of %s: no JSON-RPC message", self._principal.name)
-                    connection.deliver(malformed(text) or error_answer(message, InvalidRequest()))
-                    continue
-                connection.receive(text, message)
-                await self._acknowledge(connection)
+                reply = texts.take(await self._next_text())
+                if reply is not None:
+                    await self._say(reply.text)
+                    if reply.refusal:
+                        await self._close(1000, reply.refusal)
+                        raise _Closed(1000)
         except _Closed as closed:
             # A socket that a newer one replaced only confirms that it was closed.
-            if closed.code == _FINISHED and link.is_current:
+            if is_finished(closed.code, closed.reason) and link.is_current:
                 connection.end("the client closed it")
-            elif closed.code in _FAULTS:
+            elif is_fault(closed.code):
                 log.info("a socket of %s was closed with %d: %s", self._principal.name, closed.code, closed)
-
-    async def _own(self, connection: RemoteConnection, text: bytes, message: Envelope) -> None:
-        """A message of docs/remote-wire.md: it is not counted, and the agent does not get it."""
-        if message.method == RECEIVED_METHOD:
-            cursor = cursor_of(params_of(text).get("cursor"))
-            if cursor is not None:
-                connection.acknowledge(None, cursor)
-        elif message.method == RESUME_METHOD:
-            self._log_refusal("the connection to be resumed is not known")
-            await self._say(_not_resumed(message, "unknown"))
-            await self._close(1000, "not resumed")
-            raise _Closed(1000)
-        elif message.kind == "request":
-            await self._say(error_text(message.id, ErrorObject(-32601, "Method not found")))
-
-    async def _acknowledge(self, connection: RemoteConnection) -> None:
-        self._unacknowledged += 1
-        if connection.streams.acknowledges and self._unacknowledged >= ACKNOWLEDGE_EVERY:
-            self._unacknowledged = 0
-            params = {"cursor": str(connection.received)}
-            await self._say(json.dumps({"jsonrpc": "2.0", "method": RECEIVED_METHOD, "params": params}).encode())
 
     async def _write(self, connection: RemoteConnection, link: StreamLink) -> None:
         stream = link.stream
@@ -303,7 +268,7 @@ class ServedSocket:
             while stream.has_waiting and stream.link is link:
                 await self._say_all(connection.take(stream)[1])
             if connection.has_ended:
-                await self._close(_CODES.get(connection.end_reason, 1011), connection.end_reason)
+                await self._close(close_code(connection.end_reason), connection.end_reason)
                 return
         await self._close(1000, "a newer socket has the connection")
 
@@ -313,10 +278,8 @@ class ServedSocket:
         while True:
             event = await self._receive()
             if event["type"] == "websocket.disconnect":
-                code = int(event.get("code") or _NO_CODE)
-                reason = str(event.get("reason") or "")
-                # A close frame without a code is as deliberate as one with 1000; a lost socket has no reason.
-                raise _Closed(_FINISHED if code == _NO_CODE and "reason" in event else code, reason)
+                reason = str(event.get("reason") or "") if "reason" in event else None
+                raise _Closed(int(event.get("code") or _NO_CODE), reason)
             text = event.get("text")
             if text is None:
                 continue  # the first event, or a binary message: the transport has none
@@ -340,17 +303,3 @@ class ServedSocket:
         # The client may have closed it just now.
         with contextlib.suppress(RuntimeError, OSError):
             await self._send({"type": "websocket.close", "code": code, "reason": reason[:120]})
-
-
-def cursor_of(value: Any) -> int | None:
-    """The number of a cursor; None if it is none of ours."""
-    return (
-        int(value)
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS
-        else None
-    )
-
-
-def _not_resumed(message: Envelope, reason: str) -> bytes:
-    error = ErrorObject(-32002, "The connection cannot be taken up again", {"reason": reason})
-    return error_text(message.id, error)

@@ -1,0 +1,318 @@
+"""A WebSocket of our own runner behind its handshake: ASGI events at first, then a link that is called directly.
+
+An idle socket has no task, no timer and no parser of its own: a link gets each text in the instant in which it was
+read. The handshake is uvicorn's (`socket_protocol`), the frames are in `socket_frames`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+from uvicorn.protocols.utils import ClientDisconnected
+
+from accord.serve.rounds import Rounds
+from accord.serve.socket_frames import (
+    CLOSE,
+    PING,
+    PONG,
+    TEXT,
+    FrameFault,
+    FrameReader,
+    close_frame,
+    closing,
+    control_frame,
+    frames_of,
+)
+from accord.serve.socket_link import TEXTS, SocketReader
+
+__all__ = ["LinkedSocket"]
+
+log = logging.getLogger("accord.serve")
+
+_QUEUE_BYTES = 256 * 1024
+CLOSE_SECONDS = 10.0
+_PING_BYTES = 4
+
+
+class LinkedSocket(asyncio.Protocol):
+    """One socket. `receive` and `send` are those of ASGI until `link` was called."""
+
+    __slots__ = (
+        "_close_timer",
+        "_frames",
+        "_is_lost",
+        "_is_paused",
+        "_is_writable",
+        "_ping",
+        "_queue",
+        "_reader",
+        "_rounds",
+        "_sockets",
+        "close_sent",
+        "slot",
+        "transport",
+    )
+
+    def __init__(self, transport: asyncio.Transport, sockets: set[Any], max_bytes: int, ping_seconds: float) -> None:
+        self.transport = transport
+        self._sockets = sockets
+        """All sockets of the server; it waits for them when it ends."""
+        self._frames = FrameReader(max_bytes)
+        self._queue: _EventQueue | None = _EventQueue()
+        self._reader: SocketReader | None = None
+        self._is_paused = False
+        self._is_writable = True
+        self._is_lost = False
+        self.close_sent = False
+        self._close_timer: asyncio.TimerHandle | None = None
+        self._ping: bytes | None = None
+        """The payload of a ping that was not answered."""
+        self.slot = 0
+        self._rounds = Rounds.running(ping_seconds)
+        self._rounds.add(self)
+        sockets.add(self)
+
+    def link(self, reader: SocketReader) -> None:
+        """Call `reader` from now on, also for what came and was not received yet."""
+        queue, self._queue = self._queue, None
+        self._reader = reader
+        self.resume()
+        for event in queue.events if queue is not None else ():
+            if event["type"] == "websocket.receive":
+                if event.get("text") is not None:
+                    reader.take(event["text"].encode())
+            else:
+                self._lose(event["code"], event.get("reason"))
+
+    # --- what is received
+
+    def data_received(self, data: bytes) -> None:
+        for opcode, payload in self._frames.feed(data):
+            if opcode == TEXT:
+                self._take(payload)
+            elif opcode == PING:
+                self._answer_ping(payload)
+            elif opcode == PONG:
+                if payload == self._ping:
+                    self._ping = None
+            elif opcode == CLOSE:
+                self._take_close(payload)
+                return
+            elif self._queue is not None:
+                self._queue.put({"type": "websocket.receive", "bytes": payload}, len(payload))
+        if self._frames.fault is not None:
+            self._fail(self._frames.fault)
+
+    def _take(self, text: bytes) -> None:
+        if self.close_sent or self._is_lost:
+            return
+        if self._reader is not None:
+            self._reader.take(text)
+        elif self._queue is not None:
+            self._queue.put({"type": "websocket.receive", "text": text.decode()}, len(text))
+            if self._queue.size_bytes > _QUEUE_BYTES:
+                self.pause()
+
+    def _answer_ping(self, payload: bytes) -> None:
+        # 5.5.3 lets a server answer the newest ping alone; one whose client does not read gets none.
+        if self._is_writable and not self.close_sent and not self.transport.is_closing():
+            self.transport.write(control_frame(PONG, payload))
+
+    def _take_close(self, payload: bytes) -> None:
+        found = closing(payload)
+        if isinstance(found, FrameFault):
+            self._fail(found)
+        elif self.close_sent:
+            self._end()
+        elif not self.transport.is_closing():
+            self.transport.write(close_frame(found[0]))
+            self.close_sent = True
+            self._lose(*found)
+            self._end()
+
+    def _fail(self, fault: FrameFault) -> None:
+        if not self.close_sent and not self.transport.is_closing():
+            self.transport.write(close_frame(*fault))
+            self.close_sent = True
+            self._lose(*fault)
+        self._end()
+
+    def pause(self) -> None:
+        """Read nothing more for now."""
+        if not self._is_paused and not self.transport.is_closing():
+            self._is_paused = True
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read again."""
+        if self._is_paused:
+            self._is_paused = False
+            if not self.transport.is_closing():
+                self.transport.resume_reading()
+
+    async def receive(self) -> Any:
+        """See ASGI. While much waits here, nothing more is read."""
+        queue = self._queue
+        if queue is None:
+            raise ClientDisconnected
+        event = await queue.get()
+        if not queue.events:
+            queue.size_bytes = 0
+            self.resume()
+        return event
+
+    # --- what is sent
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether a text would be sent now, and not only be kept."""
+        return self._is_writable and not self.close_sent and not self._is_lost
+
+    def write(self, texts: Sequence[bytes]) -> None:
+        """Send texts; all of them are one write."""
+        if not self.close_sent and not self._is_lost and not self.transport.is_closing():
+            self.transport.write(frames_of(texts))
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """See ASGI; and `TEXTS`."""
+        queue = self._queue
+        if not self._is_writable and queue is not None:
+            await queue.until_writable()
+        if self._is_lost or self.close_sent or self.transport.is_closing():
+            raise ClientDisconnected
+        if message["type"] == "websocket.close":
+            self.send_close(message.get("code", 1000), message.get("reason") or "")
+        elif TEXTS in message:
+            self.write(message[TEXTS])
+        elif message.get("text") is not None:
+            self.write([message["text"].encode(errors="replace")])
+
+    def send_close(self, code: int, reason: str) -> None:
+        """Send a close frame, and give the client some time to answer it."""
+        if self.close_sent or self._is_lost or self.transport.is_closing():
+            return
+        self.transport.write(close_frame(code, reason))
+        self.close_sent = True
+        self.resume()
+        self._lose(code, reason)
+        self._close_timer = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.close)
+
+    def ping(self) -> None:
+        """Send a ping; a client that did not answer the last one is gone."""
+        if self.close_sent or self.transport.is_closing():
+            return
+        if self._ping is not None and not self._is_paused:
+            log.info("a socket was closed: its client answers no ping")
+            self.transport.write(close_frame(1011, "keepalive ping timeout"))
+            self.close_sent = True
+            self.transport.close()
+            return
+        self._ping = random.randbytes(_PING_BYTES)  # noqa: S311 - it only tells pings apart
+        self.transport.write(control_frame(PING, self._ping))
+
+    # --- the transport, and uvicorn
+
+    def eof_received(self) -> None:
+        """The transport closes itself."""
+
+    def pause_writing(self) -> None:
+        """See `asyncio.Protocol`."""
+        self._is_writable = False
+
+    def resume_writing(self) -> None:
+        """See `asyncio.Protocol`."""
+        self._is_writable = True
+        if self._reader is not None:
+            self._reader.flush()
+        elif self._queue is not None:
+            self._queue.wake_writers()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the interface
+        """See `asyncio.Protocol`."""
+        self._is_lost = True
+        self._stop()
+        self._sockets.discard(self)
+        if self._queue is not None:
+            self._queue.wake_writers()
+        self._lose(1005, None)
+
+    def shutdown(self) -> None:
+        """The server ends; called by uvicorn."""
+        self.send_close(1012, "")
+        self._end()
+
+    def is_closing(self) -> bool:
+        """See `asyncio.Transport`: to uvicorn's protocol, whose handshake is over, this is the transport."""
+        return self.transport.is_closing()
+
+    def close(self) -> None:
+        """The application has returned: a socket that is not linked ends."""
+        if self._reader is None and self._close_timer is None:
+            self._end()
+
+    def abort(self) -> None:
+        """End at once, whatever is not written."""
+        self._stop()
+        self.transport.abort()
+
+    def _end(self) -> None:
+        self._stop()
+        self.transport.close()
+
+    def _stop(self) -> None:
+        self._rounds.discard(self)
+        if self._close_timer is not None:
+            self._close_timer.cancel()
+            self._close_timer = None
+
+    def _lose(self, code: int, reason: str | None) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.lose(code, reason)
+        elif self._queue is not None:
+            self._queue.put({"type": "websocket.disconnect", "code": code, **({} if reason is None else {"reason": reason})})
+
+
+class _EventQueue:
+    """The events of a socket that is not linked yet, for one receiver; and senders that wait for the transport."""
+
+    __slots__ = ("_receiver", "_writers", "events", "size_bytes")
+
+    def __init__(self) -> None:
+        self.events: list[MutableMapping[str, Any]] = []
+        self.size_bytes = 0
+        self._receiver: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] | None = []
+
+    def put(self, event: MutableMapping[str, Any], size_bytes: int = 0) -> None:
+        self.events.append(event)
+        self.size_bytes += size_bytes
+        _wake(self._receiver)
+
+    async def get(self) -> MutableMapping[str, Any]:
+        while not self.events:
+            self._receiver = asyncio.get_running_loop().create_future()
+            try:
+                await self._receiver
+            finally:
+                self._receiver = None
+        return self.events.pop(0)
+
+    async def until_writable(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writers = [*(self._writers or ()), waiter]
+        await waiter
+
+    def wake_writers(self) -> None:
+        writers, self._writers = self._writers, None
+        for writer in writers or ():
+            _wake(writer)
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)
