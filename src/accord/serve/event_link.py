@@ -25,7 +25,17 @@ the set of all sockets. The application may return then, and the socket stays op
 class EventLink(StreamLink, asyncio.Protocol):
     """Writes one stream from `begin` until its client, or its connection, is gone."""
 
-    __slots__ = ("_began", "_connection", "_is_flushing", "_is_writable", "_name", "_rounds", "_sockets", "slot", "transport")
+    __slots__ = (
+        "_began",
+        "_connection",
+        "_is_flushing",
+        "_is_writable",
+        "_name",
+        "_rounds",
+        "_sockets",
+        "slot",
+        "transport",
+    )
 
     def __init__(self, connection: RemoteConnection, name: Stream, keepalive_seconds: float) -> None:
         self._connection = connection
@@ -117,9 +127,7 @@ class EventLink(StreamLink, asyncio.Protocol):
 
 def events_of(first: int, texts: list[bytes]) -> bytes:
     """Events with the numbers from `first` on."""
-    return b"".join(
-        [b"id: %d\ndata: %b\n\n" % (number, _line(text)) for number, text in enumerate(texts, start=first)]
-    )
+    return b"".join([b"id: %d\ndata: %b\n\n" % (number, _line(text)) for number, text in enumerate(texts, start=first)])
 
 
 def _line(text: bytes) -> bytes:

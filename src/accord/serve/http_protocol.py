@@ -29,7 +29,9 @@ _MAX_HEAD_BYTES = 16 * 1024
 _MAX_BODY_BYTES = 64 * 1024
 _POST = b"POST /acp HTTP/1.1\r\n"
 # RFC 9112, 5: a token, a colon, and a value without control characters; no folded lines.
-_FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?[ \t]*")
+_FIELD = re.compile(
+    rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?[ \t]*"
+)
 # Whatever changes how a message is read, or what is answered.
 _NOT_PLAIN = frozenset({"transfer-encoding", "expect", "upgrade", "content-encoding", "te", "trailer", "origin"})
 

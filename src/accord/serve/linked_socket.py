@@ -274,7 +274,9 @@ class LinkedSocket(asyncio.Protocol):
         if reader is not None:
             reader.lose(code, reason)
         elif self._queue is not None:
-            self._queue.put({"type": "websocket.disconnect", "code": code, **({} if reason is None else {"reason": reason})})
+            self._queue.put(
+                {"type": "websocket.disconnect", "code": code, **({} if reason is None else {"reason": reason})}
+            )
 
 
 class _EventQueue:

@@ -42,9 +42,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def start_keepalive(self) -> None:
         """The upgrade was accepted: nothing of the handshake is kept."""
         transport = self.transport
-        linked = LinkedSocket(
-            transport, self.connections, self.config.ws_max_size, self.config.ws_ping_interval or 0.0
-        )
+        linked = LinkedSocket(transport, self.connections, self.config.ws_max_size, self.config.ws_ping_interval or 0.0)
         self.linked = linked
         self.connections.discard(self)
         # What uvicorn closes when the application has returned.
