@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -25,7 +26,8 @@ class HttpRefusal(Exception):
 
 def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a request by name, in lower case; of a header that came twice the last one counts."""
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    # The names are shared: each connection keeps its headers.
+    return {sys.intern(name.decode("latin-1").lower()): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 class AccessCheck:

@@ -33,12 +33,23 @@ class AgentTransport:
     `peer` is the connection; another one may take the agent over.
     """
 
-    __slots__ = ("_closed", "_incoming", "_incoming_bytes", "_queue", "_receiver", "_room", "_unyielded_bytes", "peer")
+    __slots__ = (
+        "_closed",
+        "_incoming",
+        "_incoming_bytes",
+        "_on_next",
+        "_queue",
+        "_receiver",
+        "_room",
+        "_unyielded_bytes",
+        "peer",
+    )
 
     def __init__(self, peer: RemotePeer) -> None:
         self.peer = peer
         self._incoming: list[bytes] = []
         self._incoming_bytes = 0
+        self._on_next: Callable[[], object] | None = None
         self._receiver: asyncio.Future[None] | None = None
         self._room: list[Callable[[], None]] = []
         """Called when the agent has read what it was given."""
@@ -127,6 +138,13 @@ class AgentTransport:
         self._incoming.append(text)
         self._incoming_bytes += len(text)
         self._wake()
+        if self._on_next is not None:
+            begin, self._on_next = self._on_next, None
+            begin()
+
+    def begin_with_next(self, begin: Callable[[], object]) -> None:
+        """Call this when the next text was offered, unless the client hangs up before."""
+        self._on_next = begin
 
     @property
     def is_full(self) -> bool:
@@ -153,6 +171,7 @@ class AgentTransport:
     def hang_up(self) -> None:
         """The client is gone for good."""
         self._closed = True
+        self._on_next = None
         if self._queue is not None:
             self._queue.close()
         self._wake()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from accord.serve.access import AccessCheck, HttpRefusal
 from accord.serve.fleet import ServerFleet
+from accord.serve.known_answers import KnownAnswers, key_of
 from accord.serve.metrics import Metrics
 from accord.serve.node_requests import NodeRequests
 from accord.serve.options import HostOptions
@@ -54,6 +56,7 @@ class Connections:
         self._stdio_mcp = options.stdio_mcp
         self._on_disconnect = options.on_disconnect or upstream.on_disconnect
         self._all: dict[str, RemoteConnection] = {}
+        self._answers = KnownAnswers()
         self._rules: dict[str, SessionRules] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sweeper: asyncio.Task[None] | None = None
@@ -147,8 +150,17 @@ class Connections:
             idle.end("it was never used, and a newer connection needs the place")
 
     def start(self, connection: RemoteConnection) -> None:
-        """Start the agent of a connection."""
-        self._start_task(self._serve(connection))
+        """Start the agent of a connection; where it is known what it would answer, when its second message comes."""
+        if not self._upstream.answers_alike:
+            self._start_task(self._serve(connection))
+            return
+        key, connection.initialize_params = key_of(connection.initialize_params), {}
+        answer = self._answers.find(key)
+        if answer is None:
+            connection.on_initialized = functools.partial(self._answers.note, key)
+            self._start_task(self._serve(connection))
+        else:
+            connection.answer_at_once(answer, lambda: self._start_task(self._serve(connection)))
 
     async def _serve(self, connection: RemoteConnection) -> None:
         root = str(directory_of(connection.principal, self._root))

@@ -1,4 +1,4 @@
-"""A stream of server-sent events on a socket of our own runner: no task writes it, nothing else is left of its request."""
+"""A stream of server-sent events on a socket of our own runner: no task writes it, and its request is forgotten."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EventLink(StreamLink, asyncio.Protocol):
         transport.set_protocol(self)
         self._rounds.add(self)
         self._connection.attach()
-        self._connection.writers.add(self)
+        self._connection.writers[self] = None
         self._write(b"id: %d\n\n" % self.stream.written)
         self.wake()
 
@@ -114,7 +114,7 @@ class EventLink(StreamLink, asyncio.Protocol):
         self._rounds.discard(self)
         self._sockets.discard(self)
         self.end()
-        connection.writers.discard(self)
+        connection.writers.pop(self, None)
         connection.detach()
         connection.streams.drop_unused(self._name)
         spent = time.monotonic() - self._began

@@ -214,12 +214,12 @@ class HttpExchange:
         loop = asyncio.get_running_loop()
         writer = loop.create_task(self._write(connection, link, headers))
         leaving = loop.create_task(self._until_left())
-        connection.writers.add(writer)
+        connection.writers[writer] = None
         try:
             await asyncio.wait((writer, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
             link.end()
-            connection.writers.discard(writer)
+            connection.writers.pop(writer, None)
             for task in (writer, leaving):
                 task.cancel()
             await asyncio.gather(writer, leaving, return_exceptions=True)
@@ -233,7 +233,8 @@ class HttpExchange:
         if taken is None:
             return False
         link = EventLink(connection, name, self._connections.limits.keepalive_seconds)
-        link.begin(*taken, self._began)
+        transport, sockets = taken
+        link.begin(transport, sockets, self._began)
         self.is_linked = True
         return True
 

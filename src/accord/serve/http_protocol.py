@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 for our own runner: a deadline for headers, plain POSTs taken at once, streams without a task.
 
-A plain POST is a whole message for a connection that is known, in one of the shapes that are read alike by every parser.
-Everything else, refusals among it, is left to uvicorn and h11 with all its bytes.
+A plain POST is a whole message for a connection that is known, in a shape that every parser reads alike. Everything
+else, refusals among it, is left to uvicorn and h11 with all its bytes.
 """
 
 from __future__ import annotations
@@ -59,19 +59,11 @@ class HttpProtocol(H11Protocol):
             return
         while data.startswith(_POST) and self._is_between_requests():
             size = self._take_post(data)
-            if size < 0:
-                self._held = data
-                self._unset_keepalive_if_required()
-                if self._deadline is None:
-                    self._await_headers()
-                return
             if not size:
                 break
-            data = data[size:]
-            if self._owed is not None:
+            data = data[max(size, 0) :]
+            if size < 0 or self._owed is not None or not data:
                 self._held = data
-                return
-            if not data:
                 return
         self._pass_on(data)
 
@@ -80,7 +72,7 @@ class HttpProtocol(H11Protocol):
         cycle = self.cycle
         super().data_received(data)
         if self.cycle is not cycle and self.transport.get_protocol() is self:
-            self.scope["extensions"] = {STREAM: {"take_over": self._take_over}}  # type: ignore[typeddict-unknown-key]
+            self.scope["extensions"] = {STREAM: {"take_over": self._take_over}}
         if self._is_at_work():
             self._stop_waiting()
         elif self._deadline is None and self.transport.get_protocol() is self:
@@ -115,6 +107,9 @@ class HttpProtocol(H11Protocol):
             return 0
         size = end + 4 + int(headers["content-length"])
         if size > len(data):
+            self._unset_keepalive_if_required()
+            if self._deadline is None:
+                self._await_headers()
             return -1
         app = self.config.app
         if not isinstance(app, AgentApplication):
@@ -167,7 +162,7 @@ class HttpProtocol(H11Protocol):
         self._unset_keepalive_if_required()
         self.flow.resume_reading()
         self.connections.discard(self)
-        self.scope["extensions"].clear()  # type: ignore[typeddict-item] # it holds this object
+        self.scope["extensions"].clear()  # it holds this object
         return self.transport, self.connections
 
     # --- the deadline

@@ -92,28 +92,25 @@ class LinkedSocket(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for opcode, payload in self._frames.feed(data):
-            if opcode == TEXT:
-                self._take(payload)
-            elif opcode == PING:
+            if opcode == PING:
                 self._answer_ping(payload)
             elif opcode == PONG:
-                if payload == self._ping:
-                    self._ping = None
+                self._ping = None if payload == self._ping else self._ping
             elif opcode == CLOSE:
                 self._take_close(payload)
                 return
-            elif self._queue is not None:
-                self._queue.put({"type": "websocket.receive", "bytes": payload}, len(payload))
+            elif not self.close_sent and not self._is_lost:
+                self._take(opcode, payload)
         if self._frames.fault is not None:
             self._fail(self._frames.fault)
 
-    def _take(self, text: bytes) -> None:
-        if self.close_sent or self._is_lost:
-            return
+    def _take(self, opcode: int, payload: bytes) -> None:
         if self._reader is not None:
-            self._reader.take(text)
+            if opcode == TEXT:  # the transport has no binary messages
+                self._reader.take(payload)
         elif self._queue is not None:
-            self._queue.put({"type": "websocket.receive", "text": text.decode()}, len(text))
+            content = {"text": payload.decode()} if opcode == TEXT else {"bytes": payload}
+            self._queue.put({"type": "websocket.receive", **content}, len(payload))
             if self._queue.size_bytes > _QUEUE_BYTES:
                 self.pause()
 

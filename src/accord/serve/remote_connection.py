@@ -83,12 +83,13 @@ class RemoteConnection:
         """The client's requests that the agent has not answered."""
         self._questions: dict[RequestId, bytes] = {}
         """The agent's requests that the client has not answered."""
-        self._sessions: set[str] = set()
+        self._sessions: dict[str, None] = {}
+        """Those that are open. A dict, as an idle connection has none: an empty one takes a third of an empty set."""
         self._generation = 0
         """How many connections had this agent before."""
         self._agent_ids: dict[RequestId, RequestId] = {}
         """The client's ids by those that the agent sees, where it was taken over."""
-        self._abandoned: set[RequestId] = set()
+        self._abandoned: frozenset[RequestId] = frozenset()
         """The ids of requests, as the agent sees them, whose client is gone."""
         self.received = 0
         """How many messages of the client were accepted behind `initialize`."""
@@ -97,6 +98,8 @@ class RemoteConnection:
         self.agent = AgentTransport(self)
         self.initialize_params: dict[str, Any] = {}
         self.initialize_answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.on_initialized: Callable[[bytes], None] | None = None
+        """Gets the agent's answer to `initialize`, unless it is an error."""
         self.links = 0
         self.was_linked = False
         self.is_left = False
@@ -105,7 +108,7 @@ class RemoteConnection:
         self.end_reason = ""
         self.closing: list[Callable[[], None]] = []
         """Called when the connection ends."""
-        self.writers: set[LinkWriter] = set()
+        self.writers: dict[LinkWriter, None] = {}
         """The tasks that write to links, or links that write by themselves."""
 
     def __repr__(self) -> str:
@@ -118,6 +121,17 @@ class RemoteConnection:
         self.initialize_params = params
         self._calls[message.id] = message
         self.agent.offer(text)
+
+    def answer_at_once(self, answer: bytes, start: Callable[[], object]) -> None:
+        """Answer `initialize` for the agent, which starts with the next message. Its own answer is dropped then."""
+        id_ = next(iter(self._calls))
+
+        def begin() -> None:
+            self._abandoned |= {id_}
+            start()
+
+        self.deliver(changed(answer, id=id_))
+        self.agent.begin_with_next(begin)
 
     def receive(self, text: bytes, message: Envelope, header: str | None = None) -> None:
         """Take one message of the client: it goes to the agent, or is answered here."""
@@ -200,7 +214,7 @@ class RemoteConnection:
         self.initialize_answer.set_result(answer)
         self._questions = orphan._questions
         self._abandoned = orphan._abandoned | orphan._ids_of_agent()
-        self._sessions, orphan._sessions = orphan._sessions, set()
+        self._sessions, orphan._sessions = orphan._sessions, {}
         orphan.end_reason = "another connection took its agent over"
         for callback in orphan.closing:
             callback()
@@ -253,7 +267,7 @@ class RemoteConnection:
 
     def _deliver_answer(self, text: bytes, message: Envelope) -> None:
         if message.id in self._abandoned:
-            self._abandoned.discard(message.id)
+            self._abandoned -= {message.id}
             return
         if message.id in self._agent_ids:
             message = message._replace(id=self._agent_ids.pop(message.id))
@@ -262,6 +276,9 @@ class RemoteConnection:
         if call is None:
             self._append(message, text)
         elif call.method == "initialize" and not self.initialize_answer.done():
+            if self.on_initialized is not None and not message.is_error:
+                self.on_initialized(text)
+            self.on_initialized = None
             self.initialize_answer.set_result(advertise(text, self.id, self._grace_seconds))
         else:
             self._append(message, text if message.is_error else self._noted(call, message, text))
@@ -275,12 +292,12 @@ class RemoteConnection:
         if self._rules.opens(call):
             session_id = message.session_id if call.method in CREATING_METHODS else call.session_id
             if session_id is not None and session_id not in self._sessions:
-                self._sessions.add(session_id)
+                self._sessions[session_id] = None
                 self._rules.opened(session_id)
         elif self._rules.ends(call.method) and call.session_id is not None:
             self._rules.ended(call.method, call.session_id)
             if call.session_id in self._sessions:
-                self._sessions.remove(call.session_id)
+                del self._sessions[call.session_id]
                 self._rules.closed(call.session_id)
         return text
 

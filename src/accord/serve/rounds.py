@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 __all__ = ["Rounds", "RoundsMember"]
@@ -23,7 +23,7 @@ class Rounds:
     """
 
     SLOTS = 15
-    _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[float, Rounds]] = WeakKeyDictionary()
+    _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[float, Rounds]]] = WeakKeyDictionary()
 
     def __init__(self, interval_seconds: float) -> None:
         self._pause_seconds = interval_seconds / self.SLOTS

@@ -75,7 +75,7 @@ class SocketLink(StreamLink):
     def begin(self, path: str, began: float) -> None:
         """Link the socket, whose upgrade to `path` came at `began`."""
         self._path, self._began = path, began
-        self._connection.writers.add(self)
+        self._connection.writers[self] = None
         self._socket.link(self)
         self.wake()
 
@@ -115,7 +115,7 @@ class SocketLink(StreamLink):
     def lose(self, code: int, reason: str | None) -> None:
         """See `SocketReader`."""
         connection, is_current = self._connection, self.is_current
-        connection.writers.discard(self)
+        connection.writers.pop(self, None)
         if is_current and is_finished(code, reason) and not connection.has_ended:
             connection.end("the client closed it")
         elif is_fault(code) and not connection.has_ended and is_current:

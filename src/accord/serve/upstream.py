@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from accord.agent import SharedSessions
+from accord.agent import Agent, SharedSessions
 from accord.serve.fleet import ServerFleet
 from accord.serve.options import OnDisconnect
 from accord.serve.principal import Principal
@@ -43,6 +43,8 @@ class Upstream(Protocol):
     """The fate of a running turn whose client does not come back, unless an option says it."""
     takes_over: bool
     """Whether a new connection may take over the agent of an older one that lost its links."""
+    answers_alike: bool
+    """Whether clients with the same `initialize` get the same answer, and nothing notices when it was asked for."""
 
     @property
     def running(self) -> int:
@@ -72,6 +74,8 @@ class AgentUpstream:
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         self._agent = agent
+        # Others than our own may do anything when they are served.
+        self.answers_alike = isinstance(agent, Agent) and fleet is None
         self._sessions = SharedSessions(keeps_turns=keeps_turns, detached_seconds=detached_seconds)
         self._fleet = fleet
         self._has_principals = has_principals
@@ -108,6 +112,7 @@ class ProgramUpstream:
 
     on_disconnect: OnDisconnect = "cancel"
     takes_over = True
+    answers_alike = False
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str | None] | None = None) -> None:
         self._argv = tuple(argv)
@@ -151,6 +156,8 @@ class RecordedUpstream:
     def __init__(self, upstream: Upstream, trace: ConnectionTrace) -> None:
         self.on_disconnect = upstream.on_disconnect
         self.takes_over = upstream.takes_over
+        # A trace has each message when it came.
+        self.answers_alike = False
         self._upstream = upstream
         self._trace = trace
 

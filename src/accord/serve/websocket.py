@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject
@@ -221,7 +221,7 @@ class ServedSocket:
         assert reader is not None  # noqa: S101 - a coroutine runs in one
         writer = asyncio.get_running_loop().create_task(self._write(connection, link))
         writer.add_done_callback(lambda _: reader.cancel() if self._is_reading else None)
-        connection.writers.add(writer)
+        connection.writers[writer] = None
         try:
             self._is_reading = True
             await self._read(connection, link)
@@ -234,7 +234,7 @@ class ServedSocket:
         finally:
             self._is_reading = False
             link.end()
-            connection.writers.discard(writer)
+            connection.writers.pop(writer, None)
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
             connection.detach()
@@ -252,14 +252,17 @@ class ServedSocket:
                 if reply is not None:
                     await self._say(reply.text)
                     if reply.refusal:
-                        await self._close(1000, reply.refusal)
-                        raise _Closed(1000)
+                        await self._end_refused(reply.refusal)
         except _Closed as closed:
             # A socket that a newer one replaced only confirms that it was closed.
             if is_finished(closed.code, closed.reason) and link.is_current:
                 connection.end("the client closed it")
             elif is_fault(closed.code):
                 log.info("a socket of %s was closed with %d: %s", self._principal.name, closed.code, closed)
+
+    async def _end_refused(self, reason: str) -> NoReturn:
+        await self._close(1000, reason)
+        raise _Closed(1000)
 
     async def _write(self, connection: RemoteConnection, link: StreamLink) -> None:
         stream = link.stream
