@@ -133,6 +133,7 @@ def prompt_all(kind: str, server: ServerProcess, shape: LoadShape) -> dict[str, 
         "prompts_per_s": wanted / wall,
         "server_cpu_us_per_prompt": spent / wanted * 1e6,
         "not_in_order": lost,
+        "posts_again": float(sum(each.posts_again for each in connections if isinstance(each, HttpConnection))),
     }
 
 
