@@ -54,7 +54,7 @@ class HttpProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self._held:
             data, self._held = self._held + data, b""
-        if self._is_owing:
+        if self._is_owing():
             self._held = data  # pipelined: reading is paused, so this is one read at most
             return
         while data.startswith(_POST) and self._is_between_requests():
@@ -62,7 +62,7 @@ class HttpProtocol(H11Protocol):
             if not size:
                 break
             data = data[max(size, 0) :]
-            if size < 0 or self._is_owing or not data:
+            if size < 0 or self._is_owing() or not data:
                 self._held = data
                 return
         self._pass_on(data)
@@ -88,7 +88,6 @@ class HttpProtocol(H11Protocol):
 
     # --- plain POSTs
 
-    @property
     def _is_owing(self) -> bool:
         return self._owed is not None
 
