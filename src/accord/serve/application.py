@@ -118,7 +118,7 @@ class AgentApplication:
                 spent = time.monotonic() - began
                 access_log.info("%s %s %d %s %.3fs", scope["method"], _path(scope), status, who, spent)
 
-    def take_post(self, headers: Mapping[str, str], body: bytes, client: str | None) -> AgentTransport | None:
+    def _take_post(self, headers: Mapping[str, str], body: bytes, client: str | None) -> AgentTransport | None:
         """Take a message for a known connection at once: the agent that gets it; answer with 202 when it is not full.
 
         None: nothing was done, the request has to come through `__call__`. Called by our own runner, which parsed it.

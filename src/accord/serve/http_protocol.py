@@ -117,7 +117,8 @@ class HttpProtocol(H11Protocol):
         app = self.config.app
         if not isinstance(app, AgentApplication):
             return 0
-        agent = app.take_post(headers, data[end + 4 : size], None if self.client is None else self.client[0])
+        take = app._take_post  # noqa: SLF001 - for this runner alone
+        agent = take(headers, data[end + 4 : size], None if self.client is None else self.client[0])
         if agent is None:
             return 0
         self._stop_waiting()

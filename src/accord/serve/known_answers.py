@@ -1,7 +1,7 @@
 """Answers to `initialize` that an agent gave a moment ago: a further client with the same words gets the same at once.
 
 So a connection that is opened and not used has no agent behind it. Whether an answer is still right is not known, so it
-is kept for seconds only: the client is told what it would have been told that much earlier.
+is kept for seconds only: the client gets the answer of a client that came a little earlier.
 """
 
 from __future__ import annotations

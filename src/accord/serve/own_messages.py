@@ -13,7 +13,7 @@ from accord.serve.message_text import params_of
 from accord.serve.remote_connection import RemoteConnection, log
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "RESUME_METHOD", "ReceivedTexts", "Reply", "cursor_of", "not_resumed"]
+__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "RESUME_METHOD", "ReceivedTexts", "DirectReply", "cursor_of", "not_resumed"]
 
 OWN_PREFIX = "_accord/"
 RESUME_METHOD = "_accord/resume"
@@ -23,7 +23,7 @@ ACKNOWLEDGE_EVERY = 64
 _MAX_DIGITS = 18
 
 
-class Reply(NamedTuple):
+class DirectReply(NamedTuple):
     """A text for the client that is in none of its streams; `refusal` says why its socket is closed then."""
 
     text: bytes
@@ -39,7 +39,7 @@ class ReceivedTexts:
         self._connection = connection
         self._unacknowledged = 0
 
-    def take(self, text: bytes) -> Reply | None:
+    def take(self, text: bytes) -> DirectReply | None:
         """Take one text; what has to be said at once."""
         connection, message = self._connection, read_envelope(text)
         if message.kind == "other":
@@ -53,9 +53,9 @@ class ReceivedTexts:
             return None
         self._unacknowledged = 0
         params = {"cursor": str(connection.received)}
-        return Reply(json.dumps({"jsonrpc": "2.0", "method": RECEIVED_METHOD, "params": params}).encode())
+        return DirectReply(json.dumps({"jsonrpc": "2.0", "method": RECEIVED_METHOD, "params": params}).encode())
 
-    def _own(self, text: bytes, message: Envelope) -> Reply | None:
+    def _own(self, text: bytes, message: Envelope) -> DirectReply | None:
         """A message of docs/remote-wire.md: it is not counted, and the agent does not get it."""
         if message.method == RECEIVED_METHOD:
             cursor = cursor_of(params_of(text).get("cursor"))
@@ -64,9 +64,9 @@ class ReceivedTexts:
         elif message.method == RESUME_METHOD:
             name = self._connection.principal.name
             log.info("refused a socket of %s: the connection to be resumed is not known", name)
-            return Reply(not_resumed(message, "unknown"), "not resumed")
+            return DirectReply(not_resumed(message, "unknown"), "not resumed")
         elif message.kind == "request":
-            return Reply(error_text(message.id, ErrorObject(-32601, "Method not found")))
+            return DirectReply(error_text(message.id, ErrorObject(-32601, "Method not found")))
         return None
 
 

@@ -26,7 +26,7 @@ return, and the socket stays open."""
 
 
 class SocketReader(Protocol):
-    """What a socket calls once it is linked."""
+    """The methods that a socket calls once it is linked."""
 
     def take(self, text: bytes) -> None: ...
 
