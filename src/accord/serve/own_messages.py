@@ -13,7 +13,7 @@ from accord.serve.message_text import params_of
 from accord.serve.remote_connection import RemoteConnection, log
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "RESUME_METHOD", "ReceivedTexts", "DirectReply", "cursor_of", "not_resumed"]
+__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "RESUME_METHOD", "DirectReply", "ReceivedTexts", "cursor_of", "not_resumed"]
 
 OWN_PREFIX = "_accord/"
 RESUME_METHOD = "_accord/resume"

@@ -33,7 +33,7 @@ class Rounds:
 
     @classmethod
     def running(cls, interval_seconds: float) -> Rounds:
-        """The rounds of the running loop with this interval; 0 calls nobody."""
+        """The rounds of the running loop with this interval; with 0 no member is called."""
         rounds = cls._of_loops.setdefault(asyncio.get_running_loop(), {})
         if interval_seconds not in rounds:
             rounds[interval_seconds] = cls(interval_seconds)

@@ -20,7 +20,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._early = b""
-        """What came before the upgrade was answered."""
+        """The data that came before the upgrade was answered."""
         self.linked: LinkedSocket | None = None
 
     def handle_connect(self, event: Any) -> None:
