@@ -73,6 +73,23 @@ def test_an_agent_that_offers_no_login_gets_that_of_the_catalogue(machine: Machi
     assert "--env K=V" in by_command.stderr
 
 
+@pytest.mark.parametrize(("script", "status"), [("exits", NOT_STARTED), ("fails", 1)])
+def test_a_failure_that_a_missing_key_may_have_caused_names_how_the_agent_is_set_up(
+    machine: Machine, script: str, status: int
+) -> None:
+    machine.install("fast-agent-acp", *agent_argv(script))
+    by_name = machine.run("run", "fast-agent", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "fast-agent-acp"))
+    assert (by_name.status, by_command.status) == (status, status)
+    assert "FAST_AGENT_MODEL" in by_name.stderr
+    assert "set up" not in by_command.stderr
+
+
+def test_a_failure_with_another_cause_says_nothing_of_keys(machine: Machine) -> None:
+    machine.install("fast-agent-acp", *agent_argv("dies"))
+    assert "FAST_AGENT_MODEL" not in machine.run("run", "fast-agent", "x").stderr
+
+
 def test_a_program_of_the_project_is_never_started_by_a_name(machine: Machine) -> None:
     mark = machine.accord.cwd / "started"
     machine.install("opencode", TOUCH, str(mark), folder=machine.accord.cwd / "bin")

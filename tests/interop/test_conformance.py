@@ -69,6 +69,12 @@ ON_SDKS = [row for row in ROWS if row.home]
 FROM_NPM = [row for row in ROWS if not row.home]
 
 
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state folder for each check: what one that was killed left changed is not the business of the next."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 def broken(report: Report) -> set[str]:
     """The rules that must be kept and were not, with what is wrong for whoever reads a failing test."""
     return {

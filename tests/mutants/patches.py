@@ -964,6 +964,49 @@ MUTANTS = (
         "tests/check/test_careful_agents.py::"
         "test_a_careful_agent_in_a_process_of_its_own_is_not_accused[KillsAndWaits]",
     ),
+    Mutant(
+        "checks",
+        "a rule fails because the checker gave up a step",
+        "check/agent/runner.py",
+        "            self.evidence.skipped[step.name] = run.skipped = str(untouched)\n",
+        "            self.evidence.skipped[step.name] = str(untouched)\n",
+        "tests/check/test_settings_restored.py::"
+        "test_a_rule_that_needs_no_change_is_judged_where_nothing_may_be_changed",
+    ),
+    Mutant(
+        "checks",
+        "a session that was not resumed is prompted",
+        "check/agent/sessions.py",
+        '            if resumed is not None and "result" in resumed:\n                await agent.turn(session)\n',
+        "            await agent.turn(session)\n",
+        "tests/check/test_careful_agents.py::test_a_session_that_was_not_resumed_gets_no_prompt",
+    ),
+    Mutant(
+        "checks",
+        "a session without a turn must be resumed",
+        "check/agent/sessions.py",
+        '        await agent.turn(session)\n        if can(agent, "resume")',
+        '        if can(agent, "resume")',
+        "tests/check/test_careful_agents.py::"
+        "test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_them_with_another_root",
+    ),
+    Mutant(
+        "checks",
+        "a stream that stays silent is no fault",
+        "check/agent/remote/http_streams.py",
+        '    if run["came"]:\n        return\n',
+        "    if True:\n        return\n",
+        "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
+        "[v1-ACCORD-REMOTE-024-SilentStreamsStaySilent]",
+    ),
+    Mutant(
+        "attachment",
+        "a question that another client answered goes away without a word",
+        "client/services.py",
+        "                self._session._apply(notice)\n",
+        "                pass\n",
+        "tests/serve/test_own_client.py::test_a_client_is_told_which_answer_of_another_client_counts",
+    ),
     # --- bounded in both directions
     Mutant(
         "bounded",

@@ -17,6 +17,7 @@ from accord.connection import Connection
 from accord.connection.outgoing import Withdrawal
 from accord.errors import AccordError, RequestError, TransportError
 from accord.session.agent_requests import (
+    ANSWERED,
     Elicited,
     ElicitForm,
     ElicitUrl,
@@ -33,9 +34,6 @@ from accord.stores.interface import Store
 __all__ = ["Attachment", "SessionClients", "SharedPublisher", "publisher_of"]
 
 log = logging.getLogger("accord.agent")
-
-ANSWERED = "accord/answered"
-"""The key in the `_meta` of `$/cancel_request` that has the answer of another client (docs/serving.md)."""
 
 # Every client can be asked these, and again: the others have effects that belong to one client.
 _QUESTIONS = (RequestPermission, ElicitForm, ElicitUrl)

@@ -25,6 +25,7 @@ from accord.errors import (
     ConnectFailed,
     ConnectionLost,
     DeadlineExceeded,
+    InternalError,
     LocalProtocolError,
     NegotiationFailed,
     RateLimited,
@@ -149,6 +150,12 @@ def _known_login(agent: str) -> str:
     return "" if known is None else login_sentence(known).removesuffix(".")
 
 
+def set_up_advice(agent: str) -> str:
+    """How to set up an agent of the catalogue, for failures that a missing login or key may have caused; or ""."""
+    sentence = _known_login(agent)
+    return f"If it is not set up yet: {sentence[0].lower()}{sentence[1:]}" if sentence else ""
+
+
 def _way(method: dict[str, Any]) -> str:
     name = method.get("name")
     return f"{method['id']} ({name})" if isinstance(name, str) and name else str(method["id"])
@@ -175,9 +182,10 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
 
 def _lost(error: ConnectionLost, name: str, agent: str) -> CommandFailure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
+    advice = set_up_advice(agent) if name in {"start", "session"} else ""
     return CommandFailure(
-        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", examine=agent, agent_stderr=error.stderr_tail,
-        cause="ConnectionLost",
+        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, examine=agent,
+        agent_stderr=error.stderr_tail, cause="ConnectionLost",
     )  # fmt: skip
 
 
@@ -195,9 +203,11 @@ def _limited(error: RateLimited, name: str, _agent: str) -> CommandFailure:
     return CommandFailure(Status.FAILED, name, message, advice=wait, cause="RateLimited")
 
 
-def _refused(error: RequestError, name: str, _agent: str) -> CommandFailure:
+def _refused(error: RequestError, name: str, agent: str) -> CommandFailure:
     message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(error.data)}"
-    return CommandFailure(Status.FAILED, name, message, cause=type(error).__name__)
+    # Many agents have no error of their own for a missing key, or find it missing only when they ask their model.
+    advice = set_up_advice(agent) if isinstance(error, InternalError) and name in {"session", "prompt"} else ""
+    return CommandFailure(Status.FAILED, name, message, advice=advice, cause=type(error).__name__)
 
 
 def _data_text(data: Any, known: Collection[str] = ()) -> str:

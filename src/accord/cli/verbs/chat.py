@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.cli.agent_session import RunningAgent, connected, directories_of, line_deadlines, noted_record, servers_of
+from accord.cli.fault import set_up_advice
 from accord.cli.options import (
     AgentOptions,
     Parser,
@@ -112,6 +113,7 @@ def run(arguments: Sequence[str]) -> int:
             servers=servers_of(options),
             prepare=chat.prepare,
             known=chat.known,
+            set_up=set_up_advice(target.typed),
         )
         try:
             return run_chat(
