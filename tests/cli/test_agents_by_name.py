@@ -85,6 +85,16 @@ def test_a_failure_that_a_missing_key_may_have_caused_names_how_the_agent_is_set
     assert "set up" not in by_command.stderr
 
 
+def test_an_agent_that_shows_a_screen_at_its_first_start_is_set_up_in_a_terminal_first(machine: Machine) -> None:
+    machine.install("nanocoder", *agent_argv("shows_a_screen"))
+    by_name = machine.run("run", "nanocoder", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "nanocoder"))
+    assert (by_name.status, by_command.status) == (NOT_STARTED, NOT_STARTED)
+    assert by_name.stderr.count("Trust this folder?") == 1
+    assert "start it in a terminal and set up a model provider: `nanocoder`" in by_name.stderr
+    assert "Does it speak ACP" in by_command.stderr
+
+
 def test_a_failure_with_another_cause_says_nothing_of_keys(machine: Machine) -> None:
     machine.install("fast-agent-acp", *agent_argv("dies"))
     assert "FAST_AGENT_MODEL" not in machine.run("run", "fast-agent", "x").stderr

@@ -79,7 +79,8 @@ MUTANTS = (
         "serve/fleet.py",
         "            await self.store.release_all()\n",
         "            pass\n",
-        "tests/fleet/test_failover.py::test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over",
+        "tests/fleet/test_handover.py::"
+        "test_a_node_that_is_closed_hands_its_sessions_over_although_its_store_stays_open",
     ),
     # --- dialects
     Mutant(
