@@ -17,6 +17,7 @@ pytest.importorskip("termios")
 
 NOT_STARTED = 7
 TOUCH = shutil.which("touch") or "touch"
+ECHO = shutil.which("echo") or "echo"
 
 
 class Machine:
@@ -93,6 +94,17 @@ def test_an_agent_that_shows_a_screen_at_its_first_start_is_set_up_in_a_terminal
     assert by_name.stderr.count("Trust this folder?") == 1
     assert "start it in a terminal and set up a model provider: `nanocoder`" in by_name.stderr
     assert "Does it speak ACP" in by_command.stderr
+
+
+@pytest.mark.parametrize(("version", "is_old"), [("v20.20.2", True), ("v22.1.0", False), ("nonsense", False)])
+def test_a_node_that_is_too_old_for_an_agent_is_named_as_the_cause(
+    machine: Machine, version: str, *, is_old: bool
+) -> None:
+    machine.install("kimi", *agent_argv("exits"))
+    machine.install("node", ECHO, version)
+    said = machine.run("run", "kimi", "x").stderr
+    assert ("needs Node.js 22 or newer" in said) == (version in said) == is_old
+    assert ("`kimi login`" in said) == (not is_old)
 
 
 def test_a_failure_with_another_cause_says_nothing_of_keys(machine: Machine) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shutil
+import subprocess
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -33,10 +36,12 @@ from accord.errors import (
     RequestError,
     TransportError,
 )
+from accord.time_scale import scaled
 from accord.transport.remote import is_address
 
 _UNAUTHORIZED = 401
 
+_NODE_SECONDS = scaled(5.0)
 # How much of an error's `data` is shown: agents put stack traces and whole answers of providers there.
 DATA_CHARACTERS = 400
 
@@ -151,9 +156,33 @@ def _known_login(agent: str) -> str:
 
 
 def set_up_advice(agent: str) -> str:
-    """How to set up an agent of the catalogue, for failures that a missing login or key may have caused; or ""."""
+    """How to set up an agent of the catalogue, for failures that a missing login or key may have caused; or "".
+
+    Where the Node.js on the PATH is too old for it, that comes first: it is the cause of any failure.
+    """
+    from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only when something is wrong
+
+    known = load_catalogue().find(agent)
+    if known is None:
+        return ""
+    node = _node_version() if known.min_node else ""
+    major = re.match(r"v(\d+)\.", node)
+    if major is not None and int(major[1]) < known.min_node:
+        return f"{known.name} needs Node.js {known.min_node} or newer (https://nodejs.org), and {node} is on the PATH"
     sentence = _known_login(agent)
-    return f"If it is not set up yet: {sentence[0].lower()}{sentence[1:]}" if sentence else ""
+    return f"If it is not set up yet: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _node_version() -> str:
+    """What the `node` on the PATH says of its version; "" where there is none."""
+    node = shutil.which("node")
+    if node is None:
+        return ""
+    try:
+        said = subprocess.run([node, "--version"], capture_output=True, timeout=_NODE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.decode(errors="replace").strip()[:20]
 
 
 def _way(method: dict[str, Any]) -> str:

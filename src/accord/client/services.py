@@ -184,8 +184,10 @@ class Services:
 
     @contextlib.contextmanager
     def _asked(self, options: Sequence[PermissionOption]) -> Iterator[None]:
-        """While the user is asked. A question that another client of the session answered is withdrawn, and a notice
-        says which answer counts."""
+        """The time in which the user is asked.
+
+        A question that another client of the session answered is withdrawn; a notice says which answer counts.
+        """
         try:
             with self._session._while_agent_waits():
                 yield

@@ -164,7 +164,6 @@ async def test_a_question_that_another_client_answered_goes_away_and_a_notice_sa
         await chat.idle()
 
 
-
 @every_edition
 async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp_path: Path, edition: str) -> None:
     actor = make_actor()

@@ -88,7 +88,7 @@ SET_UP = "If it is not set up yet: set `KEY`"
     ],
 )
 def test_how_to_set_the_agent_up_is_named_where_a_missing_key_may_be_the_cause(
-    error: Exception, doing: str, is_named: bool
+    error: Exception, doing: str, *, is_named: bool
 ) -> None:
     note = failure_note(error, doing, set_up=SET_UP)
     assert note.advice.startswith(SET_UP) == is_named
@@ -96,7 +96,9 @@ def test_how_to_set_the_agent_up_is_named_where_a_missing_key_may_be_the_cause(
 
 
 def test_an_agent_that_ended_before_there_was_a_session_is_not_said_to_go_on_with_one() -> None:
-    assert "goes on with the session" not in failure_note(accord.ConnectionLost("it ended"), "starting the agent").advice
+    assert (
+        "goes on with the session" not in failure_note(accord.ConnectionLost("it ended"), "starting the agent").advice
+    )
 
 
 async def test_an_agent_without_a_login_of_its_own_is_not_said_to_let_you_choose_one(tmp_path: Path) -> None:
@@ -107,6 +109,6 @@ async def test_an_agent_without_a_login_of_its_own_is_not_said_to_let_you_choose
         del turn
         raise accord.AuthRequired
 
-    async with open_chat(agent, tmp_path, set_up=SET_UP) as chat:
+    async with open_chat(agent, tmp_path, set_up=lambda: SET_UP) as chat:
         await chat.say("hello")
         await chat.sees("It offers no login", "set `KEY`")

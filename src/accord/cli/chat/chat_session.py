@@ -64,8 +64,8 @@ class ChatOptions:
     prepare: Prepare | None = None
     known: Callable[[], tuple[Sequence[SessionSummary], set[str]]] = field(default=lambda: ((), set()))
     """Sessions in our records, beside those that the agent lists, and the ids of those to leave out."""
-    set_up: str = ""
-    """How the agent is set up, for failures that a missing login or key may have caused."""
+    set_up: Callable[[], str] = field(default=str)
+    """How the agent is set up, for failures that a missing login or key may have caused; asked when one happens."""
 
 
 class ChatView(Protocol):
@@ -215,7 +215,7 @@ class ChatSession:
         except (AccordError, OSError) as error:
             wanted = None if self.agent is None else self._wanted
             self.status = failure_in(error, self.doing, wanted).status
-            self._view.show_note(failure_note(error, self.doing, wanted, set_up=self._options.set_up))
+            self._view.show_note(failure_note(error, self.doing, wanted, set_up=self._options.set_up()))
             return False
         finally:
             self._set_doing("")
@@ -306,7 +306,7 @@ class ChatSession:
         try:
             await self._turn(text)
         except AuthRequired as error:
-            self._view.show_note(failure_note(error, "the prompt", set_up=self._options.set_up))
+            self._view.show_note(failure_note(error, "the prompt", set_up=self._options.set_up()))
             self._view.give_back(text)
             await self._try_login()
         except (AccordError, OSError, ValueError) as error:
@@ -319,7 +319,7 @@ class ChatSession:
     def _failed(self, error: AccordError | OSError | ValueError, text: str, line: int) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
         stderr = self.log.stderr_since(line)
-        self._view.show_note(failure_note(error, "the prompt", stderr=stderr, set_up=self._options.set_up))
+        self._view.show_note(failure_note(error, "the prompt", stderr=stderr, set_up=self._options.set_up()))
         if never_sent:
             self._view.give_back(text)
 

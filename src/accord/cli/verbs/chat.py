@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -113,7 +114,7 @@ def run(arguments: Sequence[str]) -> int:
             servers=servers_of(options),
             prepare=chat.prepare,
             known=chat.known,
-            set_up=set_up_advice(target.typed),
+            set_up=functools.partial(set_up_advice, target.typed),
         )
         try:
             return run_chat(
