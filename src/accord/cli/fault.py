@@ -174,7 +174,7 @@ def set_up_advice(agent: str) -> str:
 
 
 def _node_version() -> str:
-    """What the `node` on the PATH says of its version; "" where there is none."""
+    """The version of the `node` on the PATH; "" where there is none."""
     node = shutil.which("node")
     if node is None:
         return ""

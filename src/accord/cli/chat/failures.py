@@ -25,7 +25,7 @@ from accord.errors import (
 
 DETAIL_CHARACTERS = 2000
 OPENING = ("starting the agent", "opening a session")
-"""What is being done before there is a session."""
+"""The phases before there is a session."""
 STDERR_LINES = 8
 
 _AFTER_STOP: dict[str | None, SafeText] = {
