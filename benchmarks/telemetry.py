@@ -8,8 +8,8 @@ same two processes: a stream lasts a tenth of a second, and the cores that two p
 telemetry costs. The goal: at most 5 % per update where a provider is set and nothing is sampled, as the median of the
 rounds' ratios; by the clock, and by the CPU time of both processes, which other programs disturb less.
 
-Switching the provider off leaves the SDK's modules, objects and threads in the process. So each round also starts a pair
-that never imports it; the last line compares that pair with the others' case without a provider.
+Switching the provider off leaves the SDK's modules, objects and threads in the process. So each round also starts a
+pair that never imports it; the last line compares that pair with the case without a provider.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Switch:
             def get_description(self) -> str:
                 return "chosen"
 
-        self._sampler, self._accords, self._providers = Chosen(), accords, accords._providers
+        self._sampler, self._accords = Chosen(), accords
+        self._providers = accords._providers  # noqa: SLF001 - see `choose`
         self._samplers = (None, ALWAYS_OFF, ALWAYS_ON)
         traces = TracerProvider(sampler=self._sampler)
         traces.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
@@ -75,8 +76,12 @@ class Switch:
         """Make one of `CASES` that of the turns from now on."""
         if self._samplers:
             # OpenTelemetry's providers are set once and for all; accord looks them up for each turn.
-            self._accords._providers = self._providers if case else lambda: None  # type: ignore[assignment]
+            self._accords._providers = self._providers if case else _no_providers  # noqa: SLF001
             self._sampler.now = self._samplers[case] or self._samplers[1]
+
+
+def _no_providers() -> None:
+    """No provider, as before one is set."""
 
 
 def serve(*, is_bare: bool) -> None:

@@ -34,7 +34,7 @@ _READ_BYTES = 256 * 1024
 # A recorder that waits in `read` is woken by every write of the relay, which costs the relay more than the write
 # itself. So it looks into the pipe every few milliseconds, unless much is in it.
 _SMALL_READ_BYTES = 64 * 1024
-_REST_SECONDS = 0.003
+_REST_SECONDS = 0.005
 
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031

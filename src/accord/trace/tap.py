@@ -10,7 +10,7 @@ forwarded, so that an answer cannot be recorded before its request.
 
 A program that streams small messages would wake the relay, and the relay its peer, for each of them; on a busy machine
 these wake-ups cost more than the messages. So while one side streams and the other is silent, the relay reads every
-half millisecond and forwards everything that has come until then. A conversation of requests and answers never waits.
+0.8 milliseconds and forwards everything that has come until then. A conversation of requests and answers never waits.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ READ_BYTES = 64 * 1024
 
 # A side streams when so many reads of it follow each other within `_STREAM_GAP_SECONDS`, and none of the other side.
 STREAM_READS = 16
-_COLLECT_SECONDS = 0.0005
-_STREAM_GAP_SECONDS = 0.0008
+_COLLECT_SECONDS = 0.0008
+_STREAM_GAP_SECONDS = 0.0012
 # So much at once is no small message: its sender is ahead of us and would only wait for room in the pipe.
 _COLLECTED_BYTES = 16 * 1024
 

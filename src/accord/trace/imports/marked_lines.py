@@ -69,7 +69,7 @@ def _marked_lines(
     time_of: Callable[[dict[str, Any], float], float],
     record_of: Callable[[float, _Ends, Any, dict[str, Any]], TraceRecord],
 ) -> Iterator[TraceRecord]:
-    """A record for each line that has its keys, a note for each other; `time_of` gets a line and the next equal step."""
+    """A record for each line that has its keys, a note for each other; `time_of` gets a line and a time without one."""
     seconds = 0.0
     for number, value, line in source.objects():
         found = keys.find(value)
