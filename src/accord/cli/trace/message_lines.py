@@ -43,7 +43,7 @@ def duration(seconds: float | None) -> SafeText:
 def message_line(index: TraceIndex, row: int, begin: float) -> Line:
     """One record: number, time, direction, method, id, session, bytes, latency."""
     record = index.record(row)
-    time = filled("{:>9.3f}", record.t - begin) if index.has_time(row) else own(" " * 9)
+    time = filled("{:>9.3f}", record.t - begin) if index.has_time(row) else own("         ")
     head = filled("{:>6} {} ", row + 1, time)
     kind = index.kind(row)
     if kind in _OTHERS:
