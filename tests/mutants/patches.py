@@ -1838,10 +1838,9 @@ MUTANTS = (
     Mutant(
         "traces",
         "a kill loses earlier reads",
-        "trace/recording.py",
-        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n"
-        "        self._writer.flush()\n",
-        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n",
+        "trace/recorder_process.py",
+        "            at = start + length\n        self.flush()\n",
+        "            at = start + length\n",
         "tests/trace/test_tap.py::test_every_read_is_in_the_file_while_the_talk_goes_on",
     ),
     Mutant(
@@ -1851,5 +1850,29 @@ MUTANTS = (
         "    elif not _are_equal(recorded, live):\n",
         "    elif type(recorded) is not type(live):\n",
         "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",
+    ),
+    Mutant(
+        "traces",
+        "a tap holds back requests and answers as it does a stream",
+        "trace/tap.py",
+        "            is_next = stream == self._speaker and now - self._latest < _STREAM_GAP_SECONDS\n",
+        "            is_next = now - self._latest < _STREAM_GAP_SECONDS\n",
+        "tests/trace/test_tap.py::test_only_many_reads_of_one_side_close_together_are_a_stream",
+    ),
+    Mutant(
+        "traces",
+        "a tap wakes for each small message of a stream",
+        "trace/tap.py",
+        "            if len(data) < _COLLECTED_BYTES and order.is_streamed(self._number):\n",
+        "            if not data and order.is_streamed(self._number):\n",
+        "tests/trace/test_tap.py::test_what_a_streaming_side_writes_while_the_relay_waits_is_one_read",
+    ),
+    Mutant(
+        "traces",
+        "a full disk loses lines that were written",
+        "trace/writer.py",
+        '        kept_bytes = 0 if self._gzip is not None else lines.rfind(b"\\n", 0, written_bytes) + 1\n',
+        "        kept_bytes = 0\n",
+        "tests/trace/test_writer.py::test_a_disk_that_fills_up_in_the_middle_of_a_write_keeps_the_whole_lines_before",
     ),
 )
