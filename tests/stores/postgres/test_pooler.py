@@ -52,7 +52,7 @@ class Pooler:
         while True:
             assert self._process.poll() is None, "pgbouncer does not start"
             try:
-                psycopg.connect(self.conninfo).close()
+                psycopg.connect(self.conninfo, connect_timeout=2).close()
             except psycopg.OperationalError:
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
@@ -67,7 +67,10 @@ class Pooler:
 @contextmanager
 def pooled(database: Database, mode: str, *, size: int = 20) -> Iterator[Pooler]:
     host, server_port = database.endpoint()
-    user = server_user() if os.geteuid() == 0 else None
+    # Neither may it run as root, nor may others enter the folder of the server's socket.
+    user = None
+    if os.geteuid() == 0:
+        user = Path(host).owner() if host.startswith("/") else server_user()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="accord-pooler-") as name:
