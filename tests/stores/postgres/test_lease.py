@@ -301,7 +301,8 @@ def test_a_program_that_ends_without_closing_its_store_lets_go_of_its_name_and_i
         {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}},
     ]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAMS[kind], database.conninfo],
+        # A connection that is left open would be warned of on stderr.
+        [sys.executable, "-W", "default", "-c", PROGRAMS[kind], database.conninfo],
         input="".join(json.dumps(text) + "\n" for text in texts),
         capture_output=True,
         text=True,
