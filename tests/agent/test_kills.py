@@ -344,6 +344,7 @@ async def test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_star
     assert await is_extinct(family)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.timeout(300)
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION

@@ -119,6 +119,7 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
         assert_in_use(await one.hand.request(*reopening(one.hand, session)), session)
 
 
+@pytest.mark.sampled(2)
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("end", ["killed", "ended"])
