@@ -1143,8 +1143,8 @@ MUTANTS = (
         "one owner",
         "a lease that is over is renewed",
         "stores/postgres/nodes.py",
-        '            "where incarnation = %s and until > clock_timestamp() returning 1"\n',
-        '            "where incarnation = %s returning 1"\n',
+        'f"timeline = {_TIMELINE} where incarnation = %s and until > clock_timestamp() returning 1"',
+        'f"timeline = {_TIMELINE} where incarnation = %s returning 1"',
         "tests/stores/postgres/test_lease.py::test_a_lease_that_is_over_is_never_renewed",
     ),
     Mutant(
