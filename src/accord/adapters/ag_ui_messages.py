@@ -10,7 +10,7 @@ from accord.adapters.prompt_parts import Media, PromptPart
 from accord.adapters.tool_description import decoded_arguments
 from accord.agent.session import new_id
 
-__all__ = ["AguiMessages"]
+__all__ = ["AguiMessages", "OpenCall"]
 
 NOT_FINISHED = "The user stopped the turn before its end."
 
@@ -56,6 +56,10 @@ class AguiMessages:
             OpenCall(call["id"], call["function"]["name"], decoded_arguments(call["function"]["arguments"] or "{}"))
             for _, call in self._open()
         ]
+
+    def results(self) -> list[dict[str, Any]]:
+        """The results of tools."""
+        return [message for message in self._messages if message.get("role") == "tool"]
 
     # --- what is added
 
