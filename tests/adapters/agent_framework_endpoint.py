@@ -65,4 +65,4 @@ agent = Agent(
     ],
 )
 app = FastAPI()
-add_agent_framework_fastapi_endpoint(app, agent, "/agui")
+add_agent_framework_fastapi_endpoint(app, agent, "/agui", single_user=True)

@@ -12,7 +12,6 @@ from agno.models.base import Model
 from agno.models.response import ModelResponse
 from agno.os import AgentOS
 from agno.os.interfaces.agui import AGUI
-from agno.tools import tool
 
 from tests.adapters import endpoint_tools as tools
 from tests.adapters.rehearsal import Call, Say, Think, steps
@@ -53,7 +52,8 @@ def conversation(messages: list[Any]) -> tuple[list[str], list[str]]:
     results: list[str] = []
     for message in messages:
         if message.role == "user":
-            prompts.append(message.get_content_string())
+            # What the front end says of its context stands below the text.
+            prompts.append(message.get_content_string().partition("\n")[0])
             results = []
         elif message.role == "tool":
             results.append(message.get_content_string())
@@ -63,7 +63,7 @@ def conversation(messages: list[Any]) -> tuple[list[str], list[str]]:
 agent = Agent(
     name="rehearsed",
     model=RehearsedModel(id="rehearsed"),
-    tools=[tool(requires_confirmation=True)(tools.delete_file), tools.read_file, tools.sleep],
+    tools=[tools.read_file, tools.sleep],
     db=InMemoryDb(),
     add_history_to_context=True,
     num_history_runs=100,

@@ -162,6 +162,19 @@ async def test_an_approval_is_given_in_the_form_that_its_framework_wants(schema:
     assert endpoint.inputs[1]["resume"][0]["payload"] == payload
 
 
+async def test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not() -> None:
+    """Some frameworks say the end of a call when its tool has ended, and ask by a call beside the interrupt."""
+    events = [*called("q", "confirm_changes"), *called("c", "read_file")[:-1], {"type": "HANG"}]
+    with listening(lambda _: events) as endpoint:
+        async with served(serve(endpoint.url, "remote", store=MemoryStore()), "v2") as client:
+            session = await client.new_session()
+            prompt = await client.prompt(session, "go")
+            await client.hear_until(lambda message: "toolCallId" in str(message))
+            await client.cancel(session)
+            heard = await client.ended(prompt)
+    assert {name: call["rawInput"] for name, call in heard.tools().items()} == {"c": {"path": "a.txt"}}
+
+
 async def test_results_that_come_with_the_list_of_messages_alone_end_their_calls() -> None:
     def answer(given: dict[str, Any]) -> list[Event]:
         calls = [

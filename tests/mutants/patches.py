@@ -43,12 +43,20 @@ MUTANTS = (
     ),
     Mutant(
         "adapters",
+        "a call of AG-UI is shown only when its tool has ended",
+        "adapters/ag_ui.py",
+        "                if call_id is not None and self._messages.has_whole_arguments(call_id):\n",
+        "                if call_id is None:\n",
+        "tests/adapters/test_ag_ui_address.py::"
+        "test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not",
+    ),
+    Mutant(
+        "adapters",
         "results in a list of messages do not end their calls",
         "adapters/ag_ui.py",
         "                await self._end_by_snapshot()\n",
         "",
-        "tests/adapters/test_ag_ui_address.py::"
-        "test_results_that_come_with_the_list_of_messages_alone_end_their_calls",
+        "tests/adapters/test_ag_ui_address.py::test_results_that_come_with_the_list_of_messages_alone_end_their_calls",
     ),
     Mutant(
         "adapters",

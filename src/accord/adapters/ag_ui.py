@@ -27,6 +27,8 @@ __all__ = ["serve"]
 log = logging.getLogger("accord.adapters")
 
 PROTOCOL_VERSION = "1.0"
+# Calls by which front ends ask what the interrupt of another call asks as well.
+QUESTION_CALLS = frozenset({"confirm_changes"})
 # The first is AG-UI's own word; frameworks have others.
 APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
 
@@ -211,7 +213,11 @@ class _Run(FrameworkRun):
             self._messages.start_call(event["toolCallId"], event["toolCallName"], event.get("parentMessageId"))
         match kind:
             case "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK":
-                self._messages.append_arguments(event.get("toolCallId"), event.get("delta") or "")
+                call_id = event.get("toolCallId")
+                self._messages.append_arguments(call_id, event.get("delta") or "")
+                # Some agents say the end of a call only when its tool has ended, too.
+                if call_id is not None and self._messages.has_whole_arguments(call_id):
+                    await self._announce(call_id)
             case "TOOL_CALL_END":
                 await self._announce(event["toolCallId"])
             case "TOOL_CALL_RESULT":
@@ -255,7 +261,7 @@ class _Run(FrameworkRun):
     async def _announce(self, call_id: str | None = None) -> None:
         """Announce a call whose arguments are whole now; without an id all of them, as chunks do not say their end."""
         for call in self._messages.open_calls():
-            if call.id not in self.calls and call_id in {None, call.id}:
+            if call.id not in self.calls and call_id in {None, call.id} and call.name not in QUESTION_CALLS:
                 tool = self._tools.get(call.name)
                 annotations = None if tool is None else tool.annotations
                 await self.announce_call(call.id, call.name, call.arguments, annotations=annotations)

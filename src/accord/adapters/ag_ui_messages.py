@@ -57,6 +57,12 @@ class AguiMessages:
             for _, call in self._open()
         ]
 
+    def has_whole_arguments(self, call_id: str) -> bool:
+        """Whether the arguments of a call are a whole JSON object already."""
+        found = (call for message in self._messages for call in message.get("toolCalls") or () if call["id"] == call_id)
+        text = next((call["function"]["arguments"] for call in found), "")
+        return text.rstrip().endswith("}") and isinstance(decoded_arguments(text), dict)
+
     def results(self) -> list[dict[str, Any]]:
         """The results of tools."""
         return [message for message in self._messages if message.get("role") == "tool"]
