@@ -330,6 +330,7 @@ async def test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_star
     assert await is_extinct(family)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.timeout(300)
 @IN_EVERY_EDITION
 async def test_what_a_client_received_survives_every_kill(

@@ -125,6 +125,7 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
         assert_in_use(await one.hand.request(*reopening(one.hand, session)), session)
 
 
+@pytest.mark.sampled(2)
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("end", ["killed", "ended"])
 async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, path: str) -> None:

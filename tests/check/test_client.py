@@ -45,6 +45,7 @@ def skipped(report: Report) -> set[str]:
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_our_command_keeps_every_rule(edition: EditionName, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "accord", "run", "hello", "--allow", "all", "--edition", EDITIONS[edition]]

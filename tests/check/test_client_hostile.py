@@ -70,6 +70,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("answer", ANSWERS, ids=json.dumps)
 async def test_nonsense_is_judged(edition: EditionName, answer: dict[str, Any]) -> None:

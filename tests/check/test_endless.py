@@ -33,6 +33,7 @@ def measured(words: list[str], state: Path) -> tuple[int, int, str]:
     return int(status), int(peak), done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["updates", "line"])
 def test_a_check_of_an_endless_agent_stays_small_and_ends_with_a_verdict(kind: str, tmp_path: Path) -> None:
     reports = ["--json", str(tmp_path / "report.json"), "--md", str(tmp_path / "report.md")]

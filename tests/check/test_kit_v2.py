@@ -118,6 +118,7 @@ class NamesItsToolCallInTheQuestion(FullV2):
         return {**question, "subject": {"type": "tool_call", "toolCall": self.tool(session, id_)}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "make",
     [

@@ -76,6 +76,7 @@ def sets_that_fall(fault: ServerFault) -> list[set[str]]:
     return [{fault.breaks}.union(*some) for several in chosen for some in several]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", everyday([fault for fault in SERVER_FAULTS if not fault.note]))
 async def test_a_faulty_server_fails_exactly_what_it_breaks(fault: ServerFault) -> None:
     report = await judged(fault.make, fault.edition)

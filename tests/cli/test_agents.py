@@ -121,6 +121,7 @@ def test_the_doctor_looks_at_everything(accord: Accord) -> None:
     assert "load" in found["can"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("script", "status", "told"),
     [

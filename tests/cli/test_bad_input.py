@@ -201,6 +201,7 @@ def test_a_picture_that_is_none(accord: Accord, tmp_path: Path) -> None:
     one_line(accord("run", "demo", "look", "--image", str(tmp_path / "no.png")), 2, "no.png: No such file")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

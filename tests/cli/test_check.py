@@ -70,6 +70,7 @@ def test_reports_are_written_for_programs_and_pages(accord: Accord) -> None:
     assert "### ACP-INIT-003" in Path(files["md"]).read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

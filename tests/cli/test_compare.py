@@ -72,6 +72,7 @@ def test_an_agent_that_fails_does_not_stop_the_others(two: Accord) -> None:
     assert copies(two) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -292,6 +292,7 @@ def test_a_file_in_the_place_of_the_state_folder_stops_no_run(accord: Accord, at
     assert "hello" in result.stdout
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["folder", "fifo", "foreign", "damaged", "newer", "row"])
 def test_records_that_cannot_be_used_are_named_and_stop_no_run(accord: Accord, kind: str) -> None:
     cause = make_records(records_file(accord), kind)

@@ -42,6 +42,7 @@ def words_of(line: tuple[str, ...]) -> list[str]:
     return [*line[:-1], *scripted(line[-1])] if line[-1] in NAMES else list(line)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("status", "line"), [(status, line) for status, lines in LINES.items() for line in lines])
 def test_a_line_ends_with_its_code(accord: Accord, status: Status, line: tuple[str, ...]) -> None:
     result = accord(*words_of(line))

@@ -106,6 +106,7 @@ def one_line(result: Result, *words: str) -> None:
 EVERYDAY = list(ROWS)[::4]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.long) for name in ROWS]
 )

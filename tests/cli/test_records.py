@@ -53,6 +53,7 @@ def test_every_event_is_documented_with_all_its_fields() -> None:
         assert set(kind.__struct_fields__[: len(kind.__struct_fields__) - len(kind.__struct_defaults__)]) == always
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("script", ["plain", "everything", "banner", "asks", "drafts", "fails", "dies", "refuses"])
 def test_records_are_as_documented(accord: Accord, script: str) -> None:
     result = accord("run", "x", "-o", "events", *scripted(script))

@@ -40,6 +40,7 @@ def test_the_id_that_is_shown_finds_its_session(accord: Accord) -> None:
     assert (again["session"], again["resumed"]) == ("0f9c2d1e-bbbb", True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["0f9c2d1f", "0f9c2d1e-x", "0f9c2d1e-aaaabb"])
 def test_a_new_name_that_looks_like_a_known_id_is_questioned(accord: Accord, name: str) -> None:
     _run(accord, "0f9c2d1e-aaaa")

@@ -92,6 +92,7 @@ def test_a_command_that_is_none_is_asked_for() -> None:
     assert caught.value.question is not None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("unit", [" ", "\n", "a ", "and then ", "replace x with y in ", '"', "```\n", "; ", "\x00"])
 def test_a_prompt_of_megabytes_is_answered_at_once(unit: str) -> None:
     text = "read a " + unit * (2_000_000 // len(unit))

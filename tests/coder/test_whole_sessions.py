@@ -289,6 +289,7 @@ async def _play(tmp_path: Path, kinds: list[str]) -> None:
     assert {each.status for each in loaded.tool_calls.values()} <= FINISHED
 
 
+@pytest.mark.long
 async def test_a_session_with_a_turn_of_every_kind(tmp_path: Path) -> None:
     await _play(tmp_path, list(EVERY_KIND))
 

@@ -44,6 +44,7 @@ async def one_round(targets: tuple[Target, Target]) -> None:
     assert len(asyncio.all_tasks()) == tasks
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("edition", "way", "seconds"),

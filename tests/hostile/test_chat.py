@@ -93,6 +93,7 @@ def _for(running: Running, seconds: float) -> None:
         pass
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", [marked(row) for row in at_chat()])
 def test_a_trick_on_the_screen_of_a_chat_gets_nothing_and_draws_nothing_raw(row: Row, tmp_path: Path) -> None:
     stage = Stage(tmp_path)

@@ -46,6 +46,7 @@ def assert_held(row: Row, stage: Stage, outcome: Outcome, again: Again | None = 
     assert outcome.memory_kib <= MAX_MEMORY_KIB, f"{row.name}: {outcome.memory_kib // 1024} MiB"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("row", [marked(row) for row in rows().values()])
 def test_a_trick_in_a_run_gets_nothing_that_nobody_allowed(row: Row, tmp_path: Path) -> None:
     stage = Stage(tmp_path)

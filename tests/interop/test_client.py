@@ -69,6 +69,7 @@ def shown(talk: Talk, transcript: Transcript, *, states: bool = True) -> dict[st
     return picture
 
 
+@pytest.mark.sampled(2)
 def test_the_transcript_is_the_one_that_our_own_agent_leaves(talk: Talk) -> None:
     assert shown(talk, talk.story.live) == shown(talk, talk.expected.live)
     assert shown(talk, talk.story.continued) == shown(talk, talk.expected.continued)
@@ -129,6 +130,7 @@ def test_no_process_is_left_and_nobody_complained(talk: Talk) -> None:
     assert processes_with(f"XDG_STATE_HOME={talk.stage.state}") == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("wish", ["auto", "newest"])
 @pytest.mark.parametrize("agent", HOMES)
 def test_the_edition_is_found_without_insisting(

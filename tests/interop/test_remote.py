@@ -100,6 +100,7 @@ def talks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return asyncio.run(hold_talks(which, transports, request.getfixturevalue, stage))
 
 
+@pytest.mark.sampled(2)
 def test_every_turn_ends_as_it_should_over_every_transport(talks: Talks) -> None:
     for story in talks.stories.values():
         assert story.edition == talks.edition

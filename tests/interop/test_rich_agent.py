@@ -77,6 +77,7 @@ def shown(talk: Talk, transcript: Transcript) -> dict[str, Any]:
     return picture
 
 
+@pytest.mark.sampled(2)
 def test_the_client_saw_the_conversation_that_ours_sees(talk: Talk) -> None:
     assert shown(talk, live(talk)) == shown(talk, talk.expected.live)
 

@@ -17,6 +17,7 @@ TALKS = {"v1": client_v1.talk, "v2": client_v2.talk}
 WITHOUT = {"py v1": {"withdraw"}, "py v2": {"long_tool"}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", ["v1", "v2"])
 @pytest.mark.parametrize("pairing", PAIRINGS)
 async def test_every_byte_passes_between_peers(

@@ -957,6 +957,24 @@ MUTANTS = (
         "tests/serve/test_attachment.py::test_two_clients_have_one_session_and_the_first_answer_counts",
     ),
     Mutant(
+        "principals",
+        "a name in another case reaches the agent",
+        "serve/session_rules.py",
+        "        check_names(text)\n        session_id",
+        "        session_id",
+        "tests/serve/test_hidden_members.py::test_what_is_hidden_from_the_host_does_not_reach_the_agent",
+    ),
+    Mutant(
+        "principals",
+        "the beginning of an update hides a request from the host",
+        "transport/routing.py",
+        "    try:\n        message = _decode_message(text)\n",
+        "    head = _UPDATE_HEAD.match(text)\n    if head is not None:\n"
+        '        return Envelope("notification", method="session/update", session_id=head[2].decode("ascii"))\n'
+        "    try:\n        message = _decode_message(text)\n",
+        "tests/serve/test_hidden_members.py::test_what_is_hidden_from_the_host_does_not_reach_the_agent",
+    ),
+    Mutant(
         "resumption",
         "an answer goes to the reader that has just left",
         "transport/http.py",
@@ -1625,8 +1643,8 @@ MUTANTS = (
         "serving",
         "another principal's session can be used",
         "serve/session_rules.py",
-        " or self._owners is None or self._owners.owns(self._principal.name, session_id):\n",
-        " or True:\n",
+        "        if session_id is not None and not self._owners.owns(self._principal.name, session_id):\n",
+        "        if session_id is not None and not session_id:\n",
         f"{SERVED_PRINCIPALS}test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unknown_one",
     ),
     Mutant(

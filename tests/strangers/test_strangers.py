@@ -200,6 +200,7 @@ def test_the_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_fou
     assert found >= set(zip(wrong, (code for *_, code in MISTAKES), strict=True))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_a_program_of_a_stranger_does_what_it_says(programs: Path, name: str) -> None:
     status, output = run_program(programs, "-W", "error", f"{name}.py")

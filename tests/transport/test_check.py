@@ -53,6 +53,7 @@ WAYS: dict[str, MakePair] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_keeps_the_promises(way: str) -> None:
     async def make_pair() -> tuple[Transport, Transport]:

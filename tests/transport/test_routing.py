@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.transport.routing import ClientRoutes, Envelope, ServerRoutes, SessionChange, read_envelope
+from accord.transport.routing import (
+    ClientRoutes,
+    Envelope,
+    ServerRoutes,
+    SessionChange,
+    read_agent_envelope,
+    read_envelope,
+)
 
 
 def request(id_: Any, method: str, session: str | None = None) -> Envelope:
@@ -77,8 +84,13 @@ def test_no_text_raises(text: bytes) -> None:
 def test_the_fast_way_to_read_an_update_finds_the_same_as_the_slow_one(session: str, spaced: bool) -> None:  # noqa: FBT001
     message = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": {}}}
     separators = (", ", ": ") if spaced else (",", ":")
-    read = read_envelope(json.dumps(message, separators=separators).encode())
-    assert (read.kind, read.session_id) == ("notification", session)
+    text = json.dumps(message, separators=separators).encode()
+    assert read_agent_envelope(text) == read_envelope(text) == Envelope("notification", None, "session/update", session)
+
+
+def test_of_two_members_with_one_name_the_last_counts() -> None:
+    text = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a"},"id":1,"method":"session/new"}'
+    assert read_envelope(text) == Envelope("request", 1, "session/new", "a")
 
 
 @pytest.mark.parametrize("method", ["initialize", "authenticate", "session/new", "session/list", "logout", "_vendor/x"])

@@ -25,7 +25,14 @@ from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, Stream
 from accord.serve.principal import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules
 from accord.time_scale import scaled
-from accord.transport.routing import CREATING_METHODS, Envelope, ServerRoutes, Stream, read_envelope
+from accord.transport.routing import (
+    CREATING_METHODS,
+    Envelope,
+    ServerRoutes,
+    Stream,
+    read_agent_envelope,
+    read_envelope,
+)
 
 __all__ = ["RemoteConnection", "new_connection_id"]
 
@@ -116,9 +123,11 @@ class RemoteConnection:
                 self.agent.offer(text)
             return
         try:
-            self._rules.check(message)
+            self._rules.check(message, text)
             if message.kind == "request":
                 text = self._judged(text, message)
+            elif self._rules.opens(message):
+                raise InvalidRequest("A session is opened by a request")
         except RequestError as error:
             self._refuse(message, error, header)
             return
@@ -219,7 +228,7 @@ class RemoteConnection:
 
     def deliver(self, text: bytes | bytearray) -> None:
         """Put a message of the agent into its stream."""
-        message = read_envelope(text)
+        message = read_agent_envelope(text)
         given = bytes(text)
         self._metrics.sent_messages += 1
         if message.kind == "answer":

@@ -33,6 +33,7 @@ from accord.transport.routing import (
     CREATING_METHODS,
     OPENING_METHODS,
     Envelope,
+    read_agent_envelope,
     read_envelope,
     scope_of,
 )
@@ -320,7 +321,7 @@ class SessionRelay:
 
     def _from_link(self, link: NodeLink, text: bytes) -> bytes | None:
         """A message of another node's agent as the client gets it; None if it does not."""
-        message = read_envelope(text)
+        message = read_agent_envelope(text)
         if message.kind == "answer":
             self._calls.pop(message.id, None)
             return text if self._answered(text, message, link) else None
@@ -335,7 +336,7 @@ class SessionRelay:
 
     def _passes_local(self, text: bytes | bytearray) -> bool:
         """Whether the client gets a message of the agent here."""
-        message = read_envelope(text)
+        message = read_agent_envelope(text)
         if message.kind == "answer":
             return self._answered(text, message, None)
         self._note_shown(message, None)

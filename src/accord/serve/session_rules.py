@@ -12,6 +12,7 @@ from typing import Any
 
 from accord.agent.request_errors import unknown_session
 from accord.errors import InvalidParams, RateLimited
+from accord.serve.member_names import check_names, check_spelling
 from accord.serve.principal import Principal
 from accord.serve.session_owners import SessionOwners
 from accord.transport.routing import CREATING_METHODS, OPENING_METHODS, Envelope
@@ -46,16 +47,19 @@ class SessionRules:
     def open_sessions(self) -> int:
         return len(self._open)
 
-    def check(self, message: Envelope) -> None:
+    def check(self, message: Envelope, text: bytes) -> None:
         """Whether the principal may use the session that a message names.
 
         Raises:
             ResourceNotFound: It is another principal's, or does not exist; both look the same.
+            InvalidParams: A reader that does not care for the case of names would find another session in it.
         """
-        session_id = message.session_id
-        if session_id is None or self._owners is None or self._owners.owns(self._principal.name, session_id):
+        if self._owners is None:
             return
-        raise unknown_session(session_id)
+        check_names(text)
+        session_id = message.session_id
+        if session_id is not None and not self._owners.owns(self._principal.name, session_id):
+            raise unknown_session(session_id)
 
     def opens(self, message: Envelope) -> bool:
         """Whether a request opens a session, and so has directories and servers to be judged."""
@@ -71,6 +75,7 @@ class SessionRules:
         """
         if len(self._open) >= self._max_sessions:
             raise RateLimited(message="This principal has too many open sessions")
+        check_names(text)
         message: dict[str, Any] = json.loads(text)
         params = message.get("params")
         if not isinstance(params, dict):
@@ -96,6 +101,8 @@ class SessionRules:
             raise InvalidParams("The directory is outside of the root", {"field": field, "expected": expected})
 
     def _check_server(self, server: Any, place: int) -> None:
+        if isinstance(server, dict):
+            check_spelling(server, f"mcpServers.{place}.")
         if self._stdio_mcp or (
             isinstance(server, dict) and server.get("type") in _REMOTE_SERVERS and "command" not in server
         ):

@@ -27,7 +27,14 @@ from accord.transport.remote import (
 )
 from accord.transport.replay_barrier import ReplayBarriers
 from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
-from accord.transport.routing import CLOSING_METHODS, OPENING_METHODS, ClientRoutes, Envelope, read_envelope
+from accord.transport.routing import (
+    CLOSING_METHODS,
+    OPENING_METHODS,
+    ClientRoutes,
+    Envelope,
+    read_agent_envelope,
+    read_envelope,
+)
 
 with needs_extra():
     import httpx2
@@ -141,7 +148,7 @@ class HttpTransport(RemoteTransport):
         self._receive(text, stream)
 
     def _receive(self, text: bytes, stream: Stream) -> None:
-        message = read_envelope(text)
+        message = read_agent_envelope(text)
         if self._barriers.passes(message):
             return
         if self.is_resumable and is_control(text):

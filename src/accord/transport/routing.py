@@ -23,6 +23,7 @@ __all__ = [
     "ServerRoutes",
     "SessionChange",
     "Stream",
+    "read_agent_envelope",
     "read_envelope",
 ]
 
@@ -86,11 +87,19 @@ _OTHER = Envelope("other")
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def read_envelope(text: bytes | bytearray) -> Envelope:
-    """The envelope of a text; never raises."""
+def read_agent_envelope(text: bytes | bytearray) -> Envelope:
+    """The envelope of a text that an agent sent: the beginning of an update is enough.
+
+    Never for what a client sends to a host: behind the beginning of an update may be a second `method`, which counts.
+    """
     head = _UPDATE_HEAD.match(text)
     if head is not None:
         return Envelope("notification", method="session/update", session_id=head[2].decode("ascii"))
+    return read_envelope(text)
+
+
+def read_envelope(text: bytes | bytearray) -> Envelope:
+    """The envelope of a text; never raises. Of members with one name the last counts, as for nearly every reader."""
     try:
         message = _decode_message(text)
     except _REFUSED:

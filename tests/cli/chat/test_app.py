@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,10 @@ from accord.session.event import (
 from tests.cli.chat.actors import NOISE, make_actor
 from tests.cli.chat.rig import EDITIONS, Chat, open_chat
 
-every_edition = pytest.mark.parametrize("edition", EDITIONS)
+
+def every_edition(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """In each edition; every day in one of them."""
+    return pytest.mark.sampled(len(EDITIONS))(pytest.mark.parametrize("edition", EDITIONS)(test))  # type: ignore[no-any-return]
 
 
 async def asked(chat: Chat, kind: type[Any] = PermissionDialog) -> Any:
@@ -559,7 +563,8 @@ async def test_everything_important_is_seen_at_80_by_24(tmp_path: Path) -> None:
         await chat.sees("Changed.", "actor 3.1", "Ask first", "$0.25", "plan 1/3", "Enter sends")
 
 
-@pytest.mark.parametrize("edition", ["1", *(pytest.param(each, marks=pytest.mark.long) for each in ("2", "2-june"))])
+@pytest.mark.long
+@pytest.mark.parametrize("edition", ["1", "2", "2-june"])
 async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: str) -> None:
     number = 100_000 if edition == "1" else 10_000
     agent = accord.Agent("long", store=None)
@@ -841,6 +846,7 @@ async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there
         assert chat.app.chat_session.status == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("attempt", range(5))
 async def test_who_leaves_in_the_middle_of_a_stream_sees_no_failure(tmp_path: Path, attempt: int) -> None:
     agent = accord.Agent("endless", store=None)
