@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord.agent import Agent, Session, Tool, Turn
+from accord.agent.open_prompt import OpenPrompt
 from accord.agent.publisher import EventPublisher
 from accord.agent.question import PendingQuestion
 from accord.agent.terminals import Terminal, Terminals
-from accord.agent.turn_runner import OpenPrompt, TurnRunner
+from accord.agent.turn_runner import TurnRunner
 from accord.connection.lanes import Lane
 from accord.stores import SqliteStore
 from accord.transport import memory_pair
@@ -299,6 +300,8 @@ class Client:
 async def talking(folder: Path, edition: str) -> AsyncIterator[Client]:
     """An agent that serves a client; it must come to its end soon after the client did."""
     store = SqliteStore(folder / "sessions.db")
+    # Begins its reading thread, as its first checkpoint would in the middle of the count.
+    await store.list_sessions()
     ours, theirs = memory_pair()
     serving = asyncio.ensure_future(make_agent(store).serve(ours))
     client = Client(theirs, folder, edition)
