@@ -32,6 +32,40 @@ SERVED_PRINCIPALS = "tests/serve/test_principals.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- adapters
+    Mutant(
+        "adapters",
+        "an approval of AG-UI has one form for all frameworks",
+        "adapters/ag_ui.py",
+        "    return next((name for name in APPROVAL_FIELDS if name in properties), None)\n",
+        '    return "approved" if "approved" in properties else None\n',
+        "tests/adapters/test_ag_ui_address.py::test_an_approval_is_given_in_the_form_that_its_framework_wants",
+    ),
+    Mutant(
+        "adapters",
+        "a call of AG-UI is shown only when its tool has ended",
+        "adapters/ag_ui.py",
+        "                if call_id is not None and self._messages.has_whole_arguments(call_id):\n",
+        "                if call_id is None:\n",
+        "tests/adapters/test_ag_ui_address.py::"
+        "test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not",
+    ),
+    Mutant(
+        "adapters",
+        "results in a list of messages do not end their calls",
+        "adapters/ag_ui.py",
+        "                await self._end_by_snapshot()\n",
+        "",
+        "tests/adapters/test_ag_ui_address.py::test_results_that_come_with_the_list_of_messages_alone_end_their_calls",
+    ),
+    Mutant(
+        "adapters",
+        "entry points are imported before initialize is answered",
+        "dialects/plugin.py",
+        "from typing import TYPE_CHECKING, ClassVar, Literal\n",
+        "from importlib.metadata import EntryPoints\nfrom typing import ClassVar, Literal\n\nTYPE_CHECKING = False\n",
+        "tests/architecture/test_layers.py::test_an_agent_of_a_framework_starts_without_what_only_others_need",
+    ),
     # --- the fleet
     Mutant(
         "fleet",
