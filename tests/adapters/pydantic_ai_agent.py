@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, RetryPromptPart, ToolReturnPart, 
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 import accord
-from tests.adapters.adapter_contract import begun, released
+from tests.adapters.adapter_contract import note_begin, released
 from tests.adapters.rehearsal import Call, Say, Think, steps
 from tests.limits import limit
 
@@ -76,7 +76,7 @@ def read_file(path: str) -> str:
 
 @agent.tool_plain
 async def sleep() -> str:
-    begun(accord.current_turn().session.cwd).set()
+    note_begin(accord.current_turn().session.cwd)
     await asyncio.sleep(3600)
     return "slept"
 
@@ -84,7 +84,7 @@ async def sleep() -> str:
 @agent.tool_plain
 def block() -> str:
     cwd = accord.current_turn(blocking=True).session.cwd
-    begun(cwd).set()
+    note_begin(cwd)
     released(cwd).wait(limit(60.0))
     return "blocked"
 

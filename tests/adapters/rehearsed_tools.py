@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import accord
-from tests.adapters.adapter_contract import begun, released
+from tests.adapters.adapter_contract import note_begin, released
 from tests.limits import limit
 
 __all__ = ["block", "delete_file", "fail", "raise_error", "read_file", "sleep", "write_file", "write_todos"]
@@ -36,7 +36,7 @@ def read_file(path: str) -> str:
 
 async def sleep() -> str:
     """Sleep for an hour."""
-    begun(accord.current_turn(blocking=False).session.cwd).set()
+    note_begin(accord.current_turn(blocking=False).session.cwd)
     await asyncio.sleep(3600)
     return "slept"
 
@@ -44,7 +44,7 @@ async def sleep() -> str:
 def block() -> str:
     """Wait in a thread that nobody can stop."""
     cwd = accord.current_turn(blocking=True).session.cwd
-    begun(cwd).set()
+    note_begin(cwd)
     released(cwd).wait(limit(60.0))
     return "blocked"
 

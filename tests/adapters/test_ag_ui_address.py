@@ -138,6 +138,66 @@ async def test_an_interrupt_about_a_call_is_a_permission_question(option: str, *
     assert heard.text == "ok"
 
 
+@pytest.mark.parametrize(
+    ("schema", "payload"),
+    [
+        (
+            {"type": "object", "properties": {"accepted": {"type": "boolean"}, "note": {"type": "string"}}},
+            {"accepted": True},
+        ),
+        ({"type": "object", "properties": {"approved": {}, "accepted": {}, "city": {}}}, {"approved": True}),
+        ({"type": "boolean"}, True),
+    ],
+)
+async def test_an_approval_is_given_in_the_form_that_its_framework_wants(schema: Any, payload: Any) -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return [{"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "gone"}, *said("ok")]
+        interrupt = {"id": "i", "reason": "tool_call", "toolCallId": "c", "responseSchema": schema}
+        return [*called("c", "delete_file"), {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [interrupt]}}]
+
+    with listening(answer) as endpoint:
+        (heard,) = await turns(endpoint, "go", capabilities=ELICITS)
+    assert len(heard.requests(PERMISSION)) == 1
+    assert endpoint.inputs[1]["resume"][0]["payload"] == payload
+
+
+async def test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not() -> None:
+    """Some frameworks say the end of a call when its tool has ended, and ask by a call beside the interrupt."""
+    events = [*called("q", "confirm_changes"), *called("c", "read_file")[:-1], {"type": "HANG"}]
+    with listening(lambda _: events) as endpoint:
+        async with served(serve(endpoint.url, "remote", store=MemoryStore()), "v2") as client:
+            session = await client.new_session()
+            prompt = await client.prompt(session, "go")
+            await client.hear_until(lambda message: "toolCallId" in str(message))
+            await client.cancel(session)
+            heard = await client.ended(prompt)
+    assert {name: call["rawInput"] for name, call in heard.tools().items()} == {"c": {"path": "a.txt"}}
+
+
+async def test_results_that_come_with_the_list_of_messages_alone_end_their_calls() -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        calls = [
+            {"id": name, "type": "function", "function": {"name": "read_file", "arguments": "{}"}} for name in "cd"
+        ]
+        messages = [
+            *given["messages"],
+            {"id": "a", "role": "assistant", "toolCalls": calls},
+            {"id": "b", "role": "tool", "toolCallId": "c", "content": "found"},
+            {"id": "e", "role": "tool", "toolCallId": "d", "content": "", "error": "not found"},
+        ]
+        chunks = [
+            {"type": "TOOL_CALL_CHUNK", "toolCallId": name, "toolCallName": "read_file", "delta": "{}"} for name in "cd"
+        ]
+        return [*chunks, {"type": "MESSAGES_SNAPSHOT", "messages": messages}, *said("ok")]
+
+    with listening(answer) as endpoint:
+        (heard,) = await turns(endpoint, "go")
+    calls = heard.tools()
+    assert {name: call["status"] for name, call in calls.items()} == {"c": "completed", "d": "failed"}
+    assert ("found" in str(calls["c"]["content"]), "not found" in str(calls["d"]["content"])) == (True, True)
+
+
 @pytest.mark.parametrize("has_forms", [True, False])
 async def test_any_other_interrupt_is_a_free_question(*, has_forms: bool) -> None:
     def answer(given: dict[str, Any]) -> list[Event]:

@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 
 import accord
+from tests.adapters.adapter_contract import BEGUN
+from tests.cli.chat.test_terminal import terminal
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
@@ -156,12 +158,18 @@ async def test_after_a_kill_in_the_middle_of_a_turn_the_history_is_whole(framewo
     for text in ("hello", "read"):
         await client.call("session/prompt", prompt(session, text))
     await client.send("session/prompt", prompt(session, "sleep"))
-    await client.until(lambda message: '"in_progress"' in json.dumps(message))
+    await waits_in_its_tool(tmp_path)
     process.send_signal(signal.SIGKILL)
     await process.wait()
     async with accord.connect(*line) as agent:
         again = await agent.resume_session(session, str(tmp_path))
         assert (await again.prompt("remember")).text == "hello / read / sleep / remember"
+
+
+async def waits_in_its_tool(cwd: Path) -> None:
+    async with asyncio.timeout(limit(60.0)):
+        while not (cwd / BEGUN).exists():
+            await asyncio.sleep(0.01)
 
 
 def prompt(session: str, text: str) -> dict[str, Any]:
@@ -243,6 +251,20 @@ def test_a_run_of_the_command_serves_ten_lines(framework: str, tmp_path: Path) -
     assert (done.returncode, "I am here." in done.stdout) == (0, True), done.stderr
 
 
+@IN_EVERY_FRAMEWORK
+def test_a_chat_on_a_terminal_serves_ten_lines(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "support.py").write_text(TEN_LINES[framework])
+    monkeypatch.chdir(tmp_path)
+    with terminal(sys.executable, "-m", "accord", "chat", "support:agent", columns=100, rows=30) as screen:
+        screen.read_until(b"ready")
+        screen.type("hello\r")
+        screen.read_until(b"I am here.")
+        screen.type("\x11")
+        assert screen.exit_status() == 0
+    assert b"I am here." in screen.printed
+    assert b"Traceback" not in screen.printed
+
+
 PLAIN = """\
 import accord
 
@@ -294,7 +316,7 @@ async def test_the_program_ends_with_its_client_also_while_a_tool_blocks_a_threa
     await client.call("initialize", {"protocolVersion": 1})
     session = (await client.call("session/new", {"cwd": str(tmp_path), "mcpServers": []}))["sessionId"]
     await client.send("session/prompt", prompt(session, "block"))
-    await client.until(lambda message: '"in_progress"' in json.dumps(message))
+    await waits_in_its_tool(tmp_path)
     start = time.monotonic()
     assert process.stdin is not None
     process.stdin.close()

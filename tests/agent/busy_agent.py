@@ -1,6 +1,6 @@
 """An agent that says all it can as fast as it can, in seeded mixes; every piece has a number that no other has.
 
-    python busy_agent.py DATABASE
+    python -m tests.agent.busy_agent PLACE
 
 A prompt is `[7.0] 400 12`: the number of its turn, how many steps it has, the seed of their mix. What is said in that
 turn is marked `[7.1]`, `[7.2]` and so on, in the order in which it happened.
@@ -15,7 +15,7 @@ import sys
 from accord.agent import Agent, Tool, Turn
 from accord.session.content import Link
 from accord.session.event import PlanEntry
-from accord.stores import SqliteStore
+from tests.stores.places import open_place
 
 TAILS = ("", " and", "\n", " é🚀", " a little more than that", " " + 300 * "long ", 4000 * "x")
 # Something that ends, something that is stopped, and something that leaves a child in a session of its own.
@@ -102,7 +102,7 @@ class Speech:
 
 
 def main() -> None:
-    agent = Agent("busy", version="1", store=SqliteStore(sys.argv[1]))
+    agent = Agent("busy", version="1", store=open_place(sys.argv[1]))
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

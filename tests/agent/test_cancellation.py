@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Turn
-from accord.agent.turn_runner import OpenPrompt
+from accord.agent.open_prompt import OpenPrompt
 from accord.errors import LocalProtocolError
 from accord.session.client_requests import Prompt, PromptAnswered
 from tests.agent.rig import EDITIONS, ELICITS, IN_EVERY_EDITION, Hand, Heard, agent_of, allow, served, until
@@ -586,5 +586,5 @@ async def test_a_prompt_is_answered_once() -> None:
     prompt = OpenPrompt(Prompt("s", []))
     prompt.answer(PromptAnswered("end_turn"))
     prompt.answer(PromptAnswered("cancelled"))
-    prompt.fail(RuntimeError())
+    prompt.answer(RuntimeError())
     assert (await prompt.answered()).stop_reason == "end_turn"

@@ -22,16 +22,18 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord.agent import Agent, Session, Tool, Turn
+from accord.agent.open_prompt import OpenPrompt
 from accord.agent.publisher import EventPublisher
 from accord.agent.question import PendingQuestion
 from accord.agent.terminals import Terminal, Terminals
-from accord.agent.turn_runner import OpenPrompt, TurnRunner
+from accord.agent.turn_runner import TurnRunner
 from accord.connection.lanes import Lane
-from accord.stores import SqliteStore
+from accord.stores import Store
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
 from accord.workspace import RunningCommand, Workspace, start_command
 from tests.limits import limit
+from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, is_database, open_place
 from tests.transport.processes import until
 
 BATCH = 25
@@ -115,7 +117,7 @@ def resident_bytes() -> int:
 # --- the agent
 
 
-def make_agent(store: SqliteStore) -> Agent:
+def make_agent(store: Store) -> Agent:
     agent = Agent("tidy", version="1", store=store)
 
     @agent.prompt
@@ -296,9 +298,11 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def talking(folder: Path, edition: str) -> AsyncIterator[Client]:
+async def talking(folder: Path, place: str, edition: str) -> AsyncIterator[Client]:
     """An agent that serves a client; it must come to its end soon after the client did."""
-    store = SqliteStore(folder / "sessions.db")
+    store = open_place(place)
+    # Begins its reading thread, as its first checkpoint would in the middle of the count.
+    await store.list_sessions()
     ours, theirs = memory_pair()
     serving = asyncio.ensure_future(make_agent(store).serve(ours))
     client = Client(theirs, folder, edition)
@@ -315,10 +319,10 @@ async def talking(folder: Path, edition: str) -> AsyncIterator[Client]:
 # --- the promises
 
 
-async def live_through(folder: Path, edition: str, sessions: int, warm_up: int) -> int:
+async def live_through(folder: Path, place: str, edition: str, sessions: int, warm_up: int) -> int:
     """Open and close so many sessions; how many bytes are held that were not after the warm-up."""
     warm: tuple[Count, int] | None = None
-    async with talking(folder, edition) as client:
+    async with talking(folder, place, edition) as client:
         for start in range(0, sessions, BATCH):
             await asyncio.gather(*(client.live(number) for number in range(start, start + BATCH)))
             done = start + BATCH
@@ -332,35 +336,39 @@ async def live_through(folder: Path, edition: str, sessions: int, warm_up: int) 
 
 
 @pytest.mark.timeout(120)
+@IN_BOTH_STORES_LONG
 @pytest.mark.parametrize("edition", [pytest.param("v1", marks=pytest.mark.long), "v2"])
-async def test_a_hundred_closed_sessions_leave_nothing_behind(edition: str, tmp_path: Path) -> None:
-    await live_through(tmp_path, edition, 100, 50)
+async def test_a_hundred_closed_sessions_leave_nothing_behind(edition: str, place: str, tmp_path: Path) -> None:
+    await live_through(tmp_path, place, edition, 100, 50)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
+@IN_BOTH_STORES
 @pytest.mark.parametrize("edition", ["v1", "v2"])
 async def test_five_hundred_closed_sessions_leave_nothing_behind(
-    edition: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    edition: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    grown_bytes = await live_through(tmp_path, edition, 500, WARM_UP)
+    grown_bytes = await live_through(tmp_path, place, edition, 500, WARM_UP)
+    kind = "PostgreSQL" if is_database(place) else "SQLite"
     with capsys.disabled():
-        sys.stderr.write(f"\n{edition}: {grown_bytes / 1024:+.0f} KiB after 500 sessions\n")
+        sys.stderr.write(f"\n{edition} on {kind}: {grown_bytes / 1024:+.0f} KiB after 500 sessions\n")
     assert grown_bytes < MOST_BYTES, f"{grown_bytes} bytes more are held"
 
 
+@IN_BOTH_STORES_LONG
 @pytest.mark.parametrize("edition", ["v1", pytest.param("v2", marks=pytest.mark.long)])
 async def test_a_client_that_vanishes_in_the_middle_of_twenty_busy_sessions_leaves_nothing(
-    edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    edition: str, place: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     # What is logged holds the frames of what failed, for as long as the test may ask for it.
     caplog.set_level(logging.CRITICAL, "accord")
     (tmp_path / "first").mkdir()
-    async with talking(tmp_path / "first", edition) as client:
+    async with talking(tmp_path / "first", place, edition) as client:
         # What is made once and stays: the watchdog, the threads that look after files.
         await asyncio.gather(*(client.live(number) for number in range(BATCH)))
     before = Count.now()
-    async with talking(tmp_path, edition) as client:
+    async with talking(tmp_path, place, edition) as client:
         begun = await asyncio.gather(*(client.begin(("wait", "ask")[number % 2]) for number in range(20)))
         for _, _, waiting in begun:
             async with asyncio.timeout(BOUND_SECONDS):

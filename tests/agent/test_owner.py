@@ -22,8 +22,7 @@ from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
-from tests.postgres import Database
-from tests.stores.places import open_place
+from tests.stores.places import IN_BOTH_STORES_LONG, open_place
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "tests.agent.owning_agent"
@@ -52,23 +51,14 @@ class Program:
 
 
 @contextlib.asynccontextmanager
-async def program(path: str, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
-    child = await spawn(sys.executable, "-m", PROGRAM, path, in_use, grace_seconds=10.0, cwd=ROOT)
+async def program(place: str, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
+    child = await spawn(sys.executable, "-m", PROGRAM, place, in_use, grace_seconds=10.0, cwd=ROOT)
     running = Program(child, edition)
     try:
         assert "result" in await running.hand.request("initialize", HELLO[edition])
         yield running
     finally:
         await child.close()
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A place for a store: a file, or the connection string of an empty database."""
-    if request.param == "postgres":
-        database: Database = request.getfixturevalue("database")
-        return database.conninfo
-    return str(tmp_path / "sessions.db")
 
 
 async def working(hand: Hand) -> tuple[str, Any]:
@@ -79,9 +69,9 @@ async def working(hand: Hand) -> tuple[str, Any]:
     return session, prompt
 
 
-async def statuses(path: str, session: str) -> list[str]:
+async def statuses(place: str, session: str) -> list[str]:
     """Every status that the log has for a tool call, in order."""
-    store = open_place(path)
+    store = open_place(place)
     events = await store.read(session)
     await store.close()
     return [event.status for event in events if isinstance(event, ToolChanged) and isinstance(event.status, str)]
@@ -96,9 +86,12 @@ def assert_in_use(answer: dict[str, Any], session: str) -> None:
 # --- two processes
 
 
+@IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
-async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(edition: str, path: str) -> None:
-    async with program(path, edition) as one, program(path, edition) as other:
+async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(
+    edition: str, place: str
+) -> None:
+    async with program(place, edition) as one, program(place, edition) as other:
         session, prompt = await working(one.hand)
         for replay in (True, False):
             assert_in_use(await other.hand.request(*reopening(other.hand, session, replay=replay)), session)
@@ -106,15 +99,16 @@ async def test_a_session_that_another_process_has_open_is_refused_and_its_work_g
         listed = (await other.hand.request("session/list", {}))["result"]["sessions"]
         assert [info["sessionId"] for info in listed] == [session]
         assert other.hand.updates == []
-        assert "failed" not in await statuses(path, session)
+        assert "failed" not in await statuses(place, session)
         await one.hand.notify("_go", {})
         assert (await one.hand.ended(prompt)).stop_reason == "end_turn"
-    assert (await statuses(path, session))[-1] == "completed"
+    assert (await statuses(place, session))[-1] == "completed"
 
 
+@IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
-async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, path: str) -> None:
-    async with program(path, edition) as one, program(path, edition) as other:
+async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, place: str) -> None:
+    async with program(place, edition) as one, program(place, edition) as other:
         session = await one.hand.new_session()
         await one.hand.turn(session, "hello")
         assert_in_use(await other.hand.request(*reopening(other.hand, session)), session)
@@ -126,11 +120,12 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
 
 
 @pytest.mark.sampled(2)
+@IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("end", ["killed", "ended"])
-async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, path: str) -> None:
-    async with program(path, edition) as other:
-        async with program(path, edition) as one:
+async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, place: str) -> None:
+    async with program(place, edition) as other:
+        async with program(place, edition) as one:
             session, _ = await working(one.hand)
             if end == "killed":
                 await one.die()
@@ -141,9 +136,10 @@ async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: 
         assert (await other.hand.turn(session, "more")).text == "You said: more"
 
 
+@IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
-async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path: str) -> None:
-    async with program(path, edition) as one, program(path, edition, "read_only") as other:
+async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, place: str) -> None:
+    async with program(place, edition) as one, program(place, edition, "read_only") as other:
         session, prompt = await working(one.hand)
         opened = await reopen(other.hand, session)
         assert opened.answer is not None
@@ -165,11 +161,12 @@ async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path:
         assert (await other.hand.request("session/close", {"sessionId": session}))["result"] is not None
         await one.hand.notify("_go", {})
         assert (await one.hand.ended(prompt)).stop_reason == "end_turn"
-    assert (await statuses(path, session))[-1] == "completed"
+    assert (await statuses(place, session))[-1] == "completed"
 
 
-async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_gone(path: str) -> None:
-    async with program(path, "v1") as one, program(path, "v1", "read_only") as other:
+@IN_BOTH_STORES_LONG
+async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_gone(place: str) -> None:
+    async with program(place, "v1") as one, program(place, "v1", "read_only") as other:
         session, _ = await working(one.hand)
         await reopen(other.hand, session)
         await one.die()
@@ -180,13 +177,14 @@ async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_g
         assert (await other.hand.turn(session, "more")).text == "You said: more"
 
 
+@IN_BOTH_STORES_LONG
 @pytest.mark.parametrize("edition", FORKS)
-async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, path: str) -> None:
-    async with program(path, edition) as one, program(path, edition) as other:
+async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, place: str) -> None:
+    async with program(place, edition) as one, program(place, edition) as other:
         session, prompt = await working(one.hand)
         params = {"cwd": CWD, "mcpServers": [], "sessionId": session}
         copy = (await other.hand.request("session/fork", params))["result"]["sessionId"]
-        assert "failed" not in await statuses(path, session)
+        assert "failed" not in await statuses(place, session)
         assert (await other.hand.turn(copy, "more")).text == "You said: more"
         assert_in_use(await one.hand.request(*reopening(one.hand, copy)), copy)
         await one.hand.notify("_go", {})
@@ -196,8 +194,9 @@ async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edi
 # --- one process
 
 
+@IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
-async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, path: str) -> None:
+async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, place: str) -> None:
     go = asyncio.Event()
 
     async def work(turn: Turn) -> None:
@@ -205,7 +204,7 @@ async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(editio
             await turn.say("working")
             await go.wait()
 
-    stores = open_place(path), open_place(path)
+    stores = open_place(place), open_place(place)
     agents = [agent_of(work, store=store) for store in stores]
     async with served(agents[0], edition) as one, served(agents[1], edition) as other:
         session, prompt = await working(one)
@@ -215,7 +214,7 @@ async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(editio
         assert (await one.ended(prompt)).stop_reason == "end_turn"
     for store in stores:
         await store.close()
-    assert "failed" not in await statuses(path, session)
+    assert "failed" not in await statuses(place, session)
 
 
 @IN_EVERY_EDITION
@@ -240,8 +239,9 @@ async def test_a_session_that_could_not_be_opened_is_released(edition: str, tmp_
     await store.close()
 
 
-async def test_the_sessions_of_a_client_that_is_gone_are_released(path: str) -> None:
-    store = open_place(path)
+@IN_BOTH_STORES_LONG
+async def test_the_sessions_of_a_client_that_is_gone_are_released(place: str) -> None:
+    store = open_place(place)
     agent = agent_of(lambda turn: turn.say("said"), store=store)
     async with served(agent) as hand:
         session = await hand.new_session()

@@ -25,8 +25,7 @@ import pytest
 from accord.session.content import Text
 from accord.session.event import MessageChunk, ToolChanged
 from tests.limits import limit
-from tests.postgres import Database
-from tests.stores.places import LEASE_SECONDS, open_place
+from tests.stores.places import IN_BOTH_STORES, LEASE_SECONDS, is_database, open_place
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock and no kill")
 
@@ -288,11 +287,10 @@ def step_of(title: str) -> tuple[int, int]:
     return int(turn), int(step)
 
 
-async def contest(folder: Path, kills: int, database: Database | None = None) -> None:
+async def contest(folder: Path, place: str, kills: int) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")  # noqa: T201 - shown with a failure
-    place = str(folder / "sessions.db") if database is None else database.conninfo
-    game = Contest(folder, seed, place, 0.0 if database is None else limit(LEASE_SECONDS))
+    game = Contest(folder, seed, place, limit(LEASE_SECONDS) if is_database(place) else 0.0)
     owner, other = await game.begin()
     clients = owner, other
     killed = 0
@@ -315,22 +313,13 @@ async def contest(folder: Path, kills: int, database: Database | None = None) ->
 
 
 @pytest.mark.timeout(180)
-async def test_one_session_two_processes_and_twenty_kills(tmp_path: Path) -> None:
-    await contest(tmp_path, 20)
+@IN_BOTH_STORES
+async def test_one_session_two_processes_and_a_few_kills(tmp_path: Path, place: str) -> None:
+    await contest(tmp_path, place, 6 if is_database(place) else 20)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-async def test_one_session_two_processes_and_two_hundred_kills(tmp_path: Path) -> None:
-    await contest(tmp_path, 200)
-
-
-@pytest.mark.timeout(180)
-async def test_one_session_two_processes_and_six_kills_on_postgresql(tmp_path: Path, database: Database) -> None:
-    await contest(tmp_path, 6, database)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-async def test_one_session_two_processes_and_a_hundred_kills_on_postgresql(tmp_path: Path, database: Database) -> None:
-    await contest(tmp_path, 100, database)
+@IN_BOTH_STORES
+async def test_one_session_two_processes_and_two_hundred_kills(tmp_path: Path, place: str) -> None:
+    await contest(tmp_path, place, 100 if is_database(place) else 200)

@@ -17,8 +17,18 @@ from accord.protocol.model import Unknown
 from accord.session.capability import ClientCapabilities
 from accord.session.content import Text
 from accord.session.dialect import DIALECTS
-from accord.session.event import Event, InfoChanged, MessageChunk, StateChanged, ToolContentAdded, UnknownUpdate
-from accord.session.tool import Shown
+from accord.session.event import (
+    Event,
+    InfoChanged,
+    MessageChunk,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+)
+from accord.session.tool import Shown, TerminalView
 from accord.stores import MemoryStore, SessionRecord, SqliteStore
 from accord.stores.interface import Store
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, served, until
@@ -605,3 +615,107 @@ async def test_each_event_is_said_once_and_in_order_however_often_the_wire_is_cl
     # Texts are written down again each time: not for each of them.
     assert wire.tries < 100
     await publisher.close()
+
+
+# --- without a store
+
+
+class OpenWire(Wire):
+    """One that takes everything at once until it is shut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shut = False
+
+    def try_notify(self, _method: Any, params: Any) -> bool:
+        if not self.shut:
+            self.sent += [each.update for each in params]
+        return not self.shut
+
+
+def v1_publisher_on(wire: Wire) -> EventPublisher:
+    dialect = next(loader.dialect() for loader in DIALECTS if loader.dialect().edition.name == "v1")
+    connection: Any = wire
+    return EventPublisher("s", dialect, dialect.encoder(ClientCapabilities()), connection, None, lambda _: None)
+
+
+async def test_a_state_that_the_edition_does_not_show_waits_for_no_step_of_the_loop() -> None:
+    publisher = v1_publisher_on(OpenWire())
+    publisher.publish_soon(StateChanged("running"))
+    assert publisher.flush_future() is None
+
+
+async def test_a_state_sends_at_last_what_the_encoder_has_held_back() -> None:
+    wire = OpenWire()
+    publisher = v1_publisher_on(wire)
+    await publisher.publish(ToolChanged("t", title="Run", status="in_progress"))
+    await publisher.publish(ToolContentAdded("t", TerminalView("own")))
+    await publisher.publish(TerminalChanged("own", command="make"))
+    await publisher.flush()
+    for output in (b"x" * 100_000, b"the last line"):
+        await publisher.publish(TerminalOutput("own", output))
+        await publisher.flush()
+    assert publisher.encoder.holds_back
+    before = len(wire.sent)
+    publisher.publish_soon(StateChanged("idle", "end_turn"))
+    await publisher.flush()
+    assert not publisher.encoder.holds_back
+    assert len(wire.sent) > before
+    assert "the last line" in str(wire.sent[-1])
+    await publisher.close()
+
+
+async def test_an_event_that_is_published_at_once_does_not_overtake_another() -> None:
+    wire = OpenWire()
+    publisher = publisher_on(wire)
+    assert publisher.publish_at_once(chunk("a"), show=True)
+    assert texts(wire) == ["a"]
+    await publisher.publish(chunk("b"))
+    assert not publisher.publish_at_once(chunk("c"), show=True)
+    assert texts(wire) == ["a"]
+    await publisher.flush()
+    assert texts(wire) == ["a", "b"]
+    publisher.hold()
+    assert not publisher.publish_at_once(chunk("d"), show=False)
+
+
+async def test_an_event_is_not_published_at_once_where_it_has_to_be_kept_first() -> None:
+    wire, store = OpenWire(), MemoryStore()
+    await store.create(SessionRecord("s", "/", 0.0, 0.0))
+    publisher = publisher_on(wire, store)
+    assert not publisher.publish_at_once(chunk("a"), show=True)
+    assert not publisher.publish_at_once(chunk("a"), show=False)
+    assert wire.sent == []
+
+
+async def test_a_flush_waits_for_what_a_client_did_not_take_at_once() -> None:
+    wire = OpenWire()
+    publisher = publisher_on(wire)
+    wire.shut = True
+    wire.gate.clear()
+    for number in range(60):
+        await publisher.publish(chunk(str(number)))
+    flushing = asyncio.ensure_future(publisher.flush())
+    assert publisher.flush_future() is not None
+    await asyncio.sleep(0)
+    assert not flushing.done()
+    wire.shut = False
+    wire.gate.set()
+    await flushing
+    assert texts(wire) == [str(number) for number in range(60)]
+    await publisher.close()
+
+
+async def test_an_event_that_cannot_be_encoded_fails_the_flush_and_no_other_event() -> None:
+    wire, failures = OpenWire(), list[Exception]()
+    publisher = publisher_on(wire, None, failures)
+    broken: Any = "no event"
+    await publisher.publish(chunk("a"))
+    publisher.publish_soon(broken)
+    await publisher.publish(chunk("b"))
+    with pytest.raises(KeyError):
+        await publisher.flush()
+    assert texts(wire) == ["a", "b"]
+    assert len(failures) == 1
+    assert not publisher.publish_at_once(broken, show=False)
+    await publisher.flush()

@@ -108,3 +108,10 @@ def test_importing_accord_loads_nothing_heavy() -> None:
 def test_importing_accord_loads_no_dependency_but_msgspec() -> None:
     roots = {name.partition(".")[0] for name in loaded_by("import accord")}
     assert roots - set(sys.stdlib_module_names) <= {"accord", "msgspec"}
+
+
+def test_an_agent_of_a_framework_starts_without_what_only_others_need() -> None:
+    """Importing these would cost an editor a tenth of the wait for `initialize`, or all of a framework's seconds."""
+    loaded = loaded_by("import accord.cli.verbs.agent, accord.adapters.import_string, accord.adapters.late_agent")
+    needless = {"importlib.metadata", "email", "zipfile", "tempfile", "accord.adapters.serving", "accord.coder"}
+    assert loaded & needless == set()

@@ -1,6 +1,8 @@
 """Packages that import their names late: the table is what type checkers see, and nothing points upward by a string."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -86,3 +88,14 @@ def test_no_string_that_names_a_module_points_upward(module: Path) -> None:
     own = height[module.relative_to(PACKAGE).parts[0]]
     named = {text: height.get(text.split(".")[1], 0) for text in strings_that_name_modules(module)}
     assert {text for text, other in named.items() if other > own} - PROGRAMS == set()
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_an_import_leaves_the_garbage_collector_as_it_was(is_on: bool) -> None:  # noqa: FBT001
+    code = (
+        f"import gc; {'gc.enable' if is_on else 'gc.disable'}(); import accord; accord.Connection\n"
+        "try: accord.lazy.import_uncollected('accord.nothing')\n"
+        "except ImportError: print(gc.isenabled())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == str(is_on)

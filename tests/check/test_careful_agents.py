@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from accord.check import Options, Report, check_agent
-from tests.check.faults.careful import CAREFUL, StuckOnce
+from tests.check.faults.careful import CAREFUL, KeepsPromptedSessionsV2, NeverResumesWithOtherRoots, StuckOnce
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.limits import limit
 
 ONLY = {
+    "KeepsPromptedSessions": ("ACP-LOAD-", "ACP-RESUME-", "ACP-ADDDIRS-", "ACP-PROMPT-"),
     "KillsAndWaits": ("ACCORD-TERMINAL-", "ACCORD-PERM-005"),
     "LoadsOnlyWhatIsClosed": ("ACP-LOAD-", "ACP-RESUME-", "ACCORD-LOAD-", "ACP-ADDDIRS-"),
     "LoadsOnlyAfterRestart": ("ACP-LOAD-", "ACP-RESUME-", "ACCORD-LOAD-", "ACP-ADDDIRS-"),
@@ -52,6 +53,24 @@ async def test_a_careful_agent_conforms_as_a_whole(make: Callable[[], Any]) -> N
     report = await check_agent(make, options())
     assert failures(report) == {}
     assert report.conformant
+
+
+async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_them_with_another_root() -> None:
+    report = await check_agent(KeepsPromptedSessionsV2, options(edition="v2", only=("ACP-ADDDIRS-", "ACP-RESUME-")))
+    assert failures(report) == {}
+    passed = {outcome.rule.id for outcome in report.outcomes if outcome.status == "PASS"}
+    assert {"ACP-ADDDIRS-201", "ACP-ADDDIRS-202", "ACP-RESUME-201"} <= passed
+
+
+async def test_a_session_that_was_not_resumed_gets_no_prompt() -> None:
+    report = await check_agent(NeverResumesWithOtherRoots, options(only=("ACP-ADDDIRS-", "ACP-PROMPT-")))
+    assert failures(report) == {}
+
+
+@pytest.mark.long
+async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_conforms_as_a_whole() -> None:
+    report = await check_agent(KeepsPromptedSessionsV2, options(edition="v2"))
+    assert failures(report) == {}
 
 
 async def test_after_one_stuck_turn_later_turns_have_their_full_time() -> None:

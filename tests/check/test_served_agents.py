@@ -12,7 +12,7 @@ import pytest
 import accord
 from accord.check import AgentAddress, Options, Report, check_agent, editions_of
 from accord.check.rule import EditionName
-from accord.serve import Credentials, Principal
+from accord.serve import Credentials, HostLimits, Principal
 from accord.transport.routing import Envelope, ServerRoutes
 from tests.check.agents.full_agent import agent as full_agent
 from tests.check.agents.plain_agent import agent as plain_agent
@@ -71,7 +71,8 @@ async def authenticate(credentials: Credentials) -> Principal | None:
 
 @pytest.mark.parametrize("edition", ["v1", "v2_june", "v2"])
 async def test_an_asgi_application_keeps_the_rules_of_the_transport(edition: EditionName, tmp_path: Path) -> None:
-    application = plain_agent.asgi(authenticate=authenticate, root=tmp_path)
+    limits = HostLimits(keepalive_seconds=0.5)
+    application = plain_agent.asgi(authenticate=authenticate, root=tmp_path, limits=limits)
     async with running(application) as port:
         address = AgentAddress(f"http://127.0.0.1:{port}/acp", token=TOKEN)
         report = await check_agent(address, options(edition, tmp_path, "ACCORD-REMOTE"))

@@ -42,6 +42,7 @@ async def judged(
         start_seconds=10.0,
         grace_seconds=1.0,
         quiet_seconds=0.005,
+        silence_seconds=given.get("seconds", 2.0),
         jobs=8,
     )
     async with serving(make) as server:

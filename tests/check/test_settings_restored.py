@@ -233,6 +233,18 @@ def test_without_a_journal_nothing_is_changed(bench: Bench) -> None:
     assert (bench.sent, bench.file.read_bytes()) == ([], bench.before)
 
 
+def test_a_rule_that_needs_no_change_is_judged_where_nothing_may_be_changed(bench: Bench) -> None:
+    blocked = bench.folder / "blocked"
+    blocked.touch()
+    report = bench.folder / "report.json"
+    status, said = bench.check(
+        "1", "--json", str(report), only=("ACP-CONFIG-001", "ACP-CONFIG-002"), XDG_STATE_HOME=str(blocked)
+    )
+    assert status == 0, said
+    judged = {each["id"]: each["status"] for each in json.loads(report.read_text())["requirements"]}
+    assert judged == {"ACP-CONFIG-001": "PASS", "ACP-CONFIG-002": "SKIPPED"}
+
+
 def test_a_value_that_is_refused_is_followed_by_the_next(bench: Bench) -> None:
     status, said = bench.check("1", OPTION_REFUSES="effort=low tone=soft")
     assert status == 0, said

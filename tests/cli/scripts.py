@@ -67,6 +67,13 @@ async def banner(peer: AgentPeer) -> None:
     await peer.end(prompt)
 
 
+async def shows_a_screen(peer: AgentPeer) -> None:
+    """Draws a screen for a user, as some agents do at their first start."""
+    for line in ("╭────────────────────╮", "│ Trust this folder? │", "╰────────────────────╯"):
+        await peer.say(line)
+    peer.exit(1)
+
+
 async def exits(peer: AgentPeer) -> None:
     """Is gone before it has said anything."""
     sys.stderr.write("no licence found\n")

@@ -17,6 +17,7 @@ pytest.importorskip("termios")
 
 NOT_STARTED = 7
 TOUCH = shutil.which("touch") or "touch"
+ECHO = shutil.which("echo") or "echo"
 
 
 class Machine:
@@ -71,6 +72,44 @@ def test_an_agent_that_offers_no_login_gets_that_of_the_catalogue(machine: Machi
     assert (by_name.status, by_command.status) == (6, 6)
     assert "`auggie login`" in by_name.stderr
     assert "--env K=V" in by_command.stderr
+
+
+@pytest.mark.parametrize(("script", "status"), [("exits", NOT_STARTED), ("fails", 1)])
+def test_a_failure_that_a_missing_key_may_have_caused_names_how_the_agent_is_set_up(
+    machine: Machine, script: str, status: int
+) -> None:
+    machine.install("fast-agent-acp", *agent_argv(script))
+    by_name = machine.run("run", "fast-agent", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "fast-agent-acp"))
+    assert (by_name.status, by_command.status) == (status, status)
+    assert "FAST_AGENT_MODEL" in by_name.stderr
+    assert "set up" not in by_command.stderr
+
+
+def test_an_agent_that_shows_a_screen_at_its_first_start_is_set_up_in_a_terminal_first(machine: Machine) -> None:
+    machine.install("nanocoder", *agent_argv("shows_a_screen"))
+    by_name = machine.run("run", "nanocoder", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "nanocoder"))
+    assert (by_name.status, by_command.status) == (NOT_STARTED, NOT_STARTED)
+    assert by_name.stderr.count("Trust this folder?") == 1
+    assert "start it in a terminal and set up a model provider: `nanocoder`" in by_name.stderr
+    assert "Does it speak ACP" in by_command.stderr
+
+
+@pytest.mark.parametrize(("version", "is_old"), [("v20.20.2", True), ("v22.1.0", False), ("nonsense", False)])
+def test_a_node_that_is_too_old_for_an_agent_is_named_as_the_cause(
+    machine: Machine, version: str, *, is_old: bool
+) -> None:
+    machine.install("kimi", *agent_argv("exits"))
+    machine.install("node", ECHO, version)
+    said = machine.run("run", "kimi", "x").stderr
+    assert ("needs Node.js 22 or newer" in said) == (version in said) == is_old
+    assert ("`kimi login`" in said) == (not is_old)
+
+
+def test_a_failure_with_another_cause_says_nothing_of_keys(machine: Machine) -> None:
+    machine.install("fast-agent-acp", *agent_argv("dies"))
+    assert "FAST_AGENT_MODEL" not in machine.run("run", "fast-agent", "x").stderr
 
 
 def test_a_program_of_the_project_is_never_started_by_a_name(machine: Machine) -> None:

@@ -63,6 +63,37 @@ def test_each_record_is_one_line_with_its_facts(accord: Accord, trace: Path) -> 
     assert "(open)" in lines[17]
 
 
+@pytest.mark.parametrize("first", [{"t": 1794830400.0}, {"t": 0.0, "tool": ""}], ids=["header", "no header time"])
+def test_a_record_without_a_time_has_a_blank_in_its_place_and_no_latency(
+    accord: Accord, run: Run, first: dict[str, object]
+) -> None:
+    write(
+        accord.cwd / "untimed.jsonl",
+        header(**first),
+        text(CLIENT, request(0, "initialize", protocolVersion=1), t=1794830400.5),
+        text(AGENT, error(0, -32603), t=0.0),
+        text(CLIENT, request(1, "initialize", protocolVersion=1), t=1794830401.0),
+        b"no record at all\n",
+    )
+    shown, counts = run("untimed.jsonl").stdout, run("untimed.jsonl", "--stats").stdout
+    begin = 1794830400.0 if first["t"] else 1794830400.5
+    _, asked, answer, later, odd = shown.splitlines()
+    assert asked.split()[:3] == ["2", f"{1794830400.5 - begin:.3f}", "→"]
+    assert answer.split()[:2] == ["3", "←"]
+    assert "after" not in answer
+    assert later.split()[:2] == ["4", f"{1794830401.0 - begin:.3f}"]
+    assert odd.split() == "5 a line that is no record".split()  # noqa: SIM905
+    assert len({line.index(mark) for line, mark in ((asked, "→"), (answer, "←"), (later, "→"))}) == 1
+    assert f"in {'1.00 s' if first['t'] else '500.0 ms'};" in counts
+
+
+def test_a_header_without_a_tool_is_said_to_be_by_nobody(accord: Accord, run: Run) -> None:
+    write(accord.cwd / "a.jsonl", header(tool=""), *handshake())
+    write(accord.cwd / "b.jsonl", header(tool="tool 1"), *handshake())
+    assert run("a.jsonl").stdout.splitlines()[0].split() == ["1", "0.000", "accord-trace"]
+    assert run("b.jsonl").stdout.splitlines()[0].split() == ["1", "0.000", "accord-trace", "by", "tool", "1"]
+
+
 def test_a_reader_that_closes_the_pipe_is_no_error(accord: Accord) -> None:
     write(accord.cwd / "long.jsonl", header(), *handshake(), *turns(1, 3000))
     line = shlex.join([*accord.argv, "trace", "long.jsonl", "--as", "ndjson"])

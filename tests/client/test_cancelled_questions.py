@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import accord
+from accord.session.event import Noticed
 from accord.testing import AgentPeer, ScriptedAgent, join
 from tests.limits import limit
 
@@ -85,3 +86,60 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
         await session.prompt("again")
 
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "answered", "told"),
+    [
+        (
+            "session/request_permission",
+            {"toolCall": {"toolCallId": "t1", "title": "May I?"}, "options": OPTIONS},
+            {"outcome": "selected", "optionId": "yes"},
+            ["Another client of this session answered: Yes"],
+        ),
+        (
+            "session/request_permission",
+            {"toolCall": {"toolCallId": "t1", "title": "May I?"}, "options": OPTIONS},
+            {"outcome": "cancelled"},
+            ["Another client of this session dismissed the question"],
+        ),
+        (
+            "elicitation/create",
+            {"mode": "form", "message": "Who?", "requestedSchema": FORM},
+            {"action": "decline"},
+            ["Another client of this session answered: decline"],
+        ),
+        # Withdrawn for another reason, or by an agent that says something else there.
+        ("elicitation/create", {"mode": "form", "message": "Who?", "requestedSchema": FORM}, None, []),
+        ("elicitation/create", {"mode": "form", "message": "Who?", "requestedSchema": FORM}, ["yes"], []),
+        ("elicitation/create", {"mode": "form", "message": "Who?", "requestedSchema": FORM}, {"action": 7}, []),
+    ],
+)
+async def test_a_question_that_another_client_answered_is_withdrawn_and_a_notice_says_which_answer_counts(
+    method: str, params: dict[str, Any], answered: Any, told: list[str], tmp_path: Path
+) -> None:
+    asked = asyncio.Event()
+
+    async def ask(_question: Any) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def script(peer: AgentPeer) -> None:
+        await peer.greet()
+        session = await peer.open_session()
+        prompt = await peer.take_prompt()
+        question = await peer.request(method, {"sessionId": session, **params})
+        await asked.wait()
+        meta = {} if answered is None else {"_meta": {"accord/answered": answered}}
+        await peer.notify("$/cancel_request", {"requestId": question, **meta})
+        assert (await peer.expect_answer(question)).error["code"] == -32800
+        await peer.end(prompt, "end_turn")
+
+    notices: list[Noticed] = []
+    async with asyncio.timeout(limit(10)), join(ScriptedAgent(script), permission=ask, elicit=ask) as remote:
+        session = await remote.new_session(tmp_path)
+        session.listen(lambda event: notices.append(event) if isinstance(event, Noticed) else None)
+        await session.prompt("go")
+
+    assert [notice.title for notice in notices] == told
+    assert all(notice.meta == {"accord/answered": answered} for notice in notices)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,13 @@ def examples(tmp_path: Path) -> Path:
         code = example.read_text(encoding="utf-8")
         (tmp_path / example.name).write_text(code.replace("from acp import", "from accord.compat.acp import"))
     return tmp_path
+
+
+def example(examples: Path, name: str) -> Path:
+    """An example that not every version has."""
+    if not (examples / name).exists():
+        pytest.skip(f"this version of the SDK has no {name}")
+    return examples / name
 
 
 @pytest.fixture
@@ -53,3 +64,59 @@ def test_an_example_client_prints_what_the_agent_says(words: list[str], examples
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "| Agent: hello there" in done.stdout
+
+
+def test_the_example_for_gemini_talks_to_the_program_that_it_is_given(examples: Path, python: str) -> None:
+    program = examples / "gemini"
+    program.write_text(f"#!/bin/sh\nexec {python} {examples / 'echo_agent.py'}\n")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [python, str(example(examples, "gemini.py")), "--gemini", str(program), "--yolo"],
+        input="hello there\n:exit\n",
+        capture_output=True,
+        text=True,
+        timeout=limit(60),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Connected to Gemini (protocol v1)" in done.stdout
+    assert "hello there" in done.stdout
+
+
+@contextlib.contextmanager
+def listening(command: list[str], port: int) -> Iterator[None]:
+    """A server, as soon as it listens."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            deadline = time.monotonic() + limit(60)
+            while True:
+                with contextlib.suppress(ConnectionRefusedError):
+                    socket.create_connection(("localhost", port)).close()
+                    break
+                assert server.poll() is None, server.communicate()[1][-2000:]
+                assert time.monotonic() < deadline, "the server does not listen"
+                time.sleep(0.05)
+            yield
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize(("name", "word"), [("http_client.py", "http"), ("ws_client.py", "websocket")])
+def test_an_example_client_reaches_the_example_server(name: str, word: str, examples: Path, python: str) -> None:
+    client, server = example(examples, name), example(examples, "http_server.py")
+    with socket.create_server(("localhost", 0)) as free:
+        port: int = free.getsockname()[1]
+    for path in (client, server):
+        # Beside the import: whoever runs this may have something else at the port of the examples.
+        path.write_text(path.read_text(encoding="utf-8").replace("localhost:8000", f"localhost:{port}"))
+    with listening([python, str(server)], port):
+        done = subprocess.run([python, str(client)], capture_output=True, text=True, timeout=limit(60), check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert f"<< echo: hello over {word}" in done.stdout
+    assert "stop reason: end_turn" in done.stdout
+
+
+def test_every_example_has_a_test(examples: Path) -> None:
+    known = {"agent.py", "echo_agent.py", "client.py", "duet.py", "gemini.py"}
+    known |= {"http_client.py", "http_server.py", "ws_client.py"}
+    assert {path.name for path in examples.glob("*.py")} - known == set()

@@ -7,6 +7,7 @@ Say "fix" and it plans, thinks, reads, asks, edits and runs a command; "wait" an
 from __future__ import annotations
 
 import asyncio
+import os
 
 import accord
 from accord.agent.terminal import Terminal
@@ -144,4 +145,6 @@ async def recall(turn: accord.agent.Turn) -> None:
 
 
 if __name__ == "__main__":
+    if "RICH_AGENT_STORE" in os.environ:
+        agent.use_store(accord.PostgresStore(os.environ["RICH_AGENT_STORE"], lease_seconds=3.0))
     agent.run()

@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
 
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.capability import ClientCapabilities
@@ -22,7 +24,10 @@ from tests.conversations.normalisation import normalised
 from tests.conversations.rich_client import RichClient, connected
 from tests.transport.processes import exists
 
-__all__ = ["AGENT", "GREETING", "WAYS", "Held", "Stage", "Way", "hold", "outline", "replayable"]
+if TYPE_CHECKING:
+    from tests.postgres import Database, PostgresServer
+
+__all__ = ["AGENT", "GREETING", "WAYS", "Held", "Stage", "Way", "hold", "outline", "replayable", "stage_on"]
 
 # All warnings are wanted: whatever the agent writes to its stderr fails.
 AGENT = (sys.executable, "-W", "default", str(Path(__file__).with_name("rich_agent.py")))
@@ -63,25 +68,46 @@ class Held(NamedTuple):
 class Stage:
     """A project and a place for the store; the same path for every conversation, because paths are told."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, database: Database | None = None) -> None:
         self.project = root / "project"
         self.state = root / "state"
+        self._database = database
+
+    @property
+    def environment(self) -> dict[str, str | None]:
+        """Of the agent: its store is a file in `state`, or the database that was given."""
+        place = {} if self._database is None else {"RICH_AGENT_STORE": self._database.conninfo}
+        return {"XDG_STATE_HOME": str(self.state), **place}
 
     def clear(self) -> None:
         for place in (self.project, self.state):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
+        if self._database is not None:
+            self._database.run("drop schema if exists accord cascade")
         (self.project / "greeting.txt").write_text(GREETING, encoding="utf-8")
 
     @asynccontextmanager
     async def agent(self, way: Way, *, killed: bool = False) -> AsyncIterator[RichClient]:
         """The agent as a process, which ends with its client: by itself, or by force."""
-        child = await spawn(*AGENT, env={"XDG_STATE_HOME": str(self.state)})
+        child = await spawn(*AGENT, env=self.environment)
         async with connected(child, way.edition, way.capabilities, self.project) as client:
             yield client
             if killed:
                 os.kill(child.pid, signal.SIGKILL)
         _check_end(child, -signal.SIGKILL if killed else 0)
+        if killed and self._database is not None:
+            await self._database.notices_death()
+
+
+def stage_on(request: pytest.FixtureRequest, root: Path) -> Iterator[Stage]:
+    """The stage of a module: its fixture asks for `sqlite` or `postgres`."""
+    if request.param == "sqlite":
+        yield Stage(root)
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    with server.database() as database:
+        yield Stage(root, database)
 
 
 def _check_end(child: ProcessTransport, status: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,13 +11,13 @@ from accord.protocol.edition import V2, V2_JUNE
 from accord.session.event import Cost, UsageChanged
 from accord.session.option import Toggle
 from tests.conversations.normalisation import normalised
-from tests.conversations.rich_stage import GREETING, WAYS, Held, Stage, Way, hold, outline, replayable
+from tests.conversations.rich_stage import GREETING, WAYS, Held, Stage, Way, hold, outline, replayable, stage_on
 from tests.limits import limit
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return Stage(tmp_path_factory.mktemp("rich"))
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    yield from stage_on(request, tmp_path_factory.mktemp("rich"))
 
 
 @pytest.fixture(scope="module")

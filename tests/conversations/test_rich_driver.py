@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from accord.session.event import Cost, UsageChanged
 from tests.conversations import rich_driver
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
-from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage, hold, outline, replayable
+from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage, hold, outline, replayable, stage_on
 from tests.limits import limit
 
 # What to insist on, and the name of what is then spoken.
@@ -26,9 +27,9 @@ EDITIONS = {"1": "v1", "2-june": "v2_june", "2": "v2"}
 HELD = {way.edition.name: way for way in WAYS if way.capabilities.terminals or way.edition is not V1}
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return Stage(tmp_path_factory.mktemp("driven"))
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    yield from stage_on(request, tmp_path_factory.mktemp("driven"))
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,10 @@ def stories(stage: Stage) -> dict[str, Story]:
         found = {}
         for edition in EDITIONS:
             stage.clear()
-            found[edition] = await drive(AGENT, edition=edition, project=stage.project, env=environment(stage))
+            found[edition] = await drive(AGENT, edition=edition, project=stage.project, env=stage.environment)
         return found
 
     return asyncio.run(driven())
-
-
-def environment(stage: Stage) -> dict[str, str | None]:
-    return {"XDG_STATE_HOME": str(stage.state)}
 
 
 @pytest.fixture(params=EDITIONS)
@@ -193,7 +190,7 @@ async def test_an_edition_is_found_without_insisting(
     stage: Stage, stories: dict[str, Story], wish: Any, spoken: str
 ) -> None:
     stage.clear()
-    story = await drive(AGENT, edition=wish, project=stage.project, env=environment(stage))
+    story = await drive(AGENT, edition=wish, project=stage.project, env=stage.environment)
     assert story.edition == spoken
     assert normalised(story.live) == normalised(stories["1"].live)
 

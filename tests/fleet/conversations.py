@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ import accord
 from tests.fleet.nodes import TOKEN
 from tests.limits import limit
 
-Scheme = Literal["ws", "http"]
+Phase = Literal["pausing", "answering", "closing", "connecting", "opening"]
+PHASES = ("noticing", "closing", "connecting", "opening", "answering", "pausing")
 PARTS = 4
 
 
@@ -39,6 +41,8 @@ class Conversation:
     """Prompts that neither were answered nor failed."""
     times: list[tuple[float, float]] = field(default_factory=list)
     """When each answered prompt was sent and when its answer came, by the monotonic clock."""
+    phases: list[tuple[float, Phase]] = field(default_factory=list)
+    """What the client began to wait for, and when."""
     _sent: int = 0
 
     @property
@@ -48,14 +52,19 @@ class Conversation:
     async def run(self) -> None:
         """Prompt until cancelled; after each loss connect again and load the session."""
         while True:
+            self._begin("connecting")
             try:
                 async with accord.connect(self.address, token=TOKEN, edition=self.edition) as agent:
-                    await self._talk(agent)
+                    try:
+                        await self._talk(agent)
+                    finally:
+                        self._begin("closing")
             except (accord.AccordError, TimeoutError, OSError):
                 await asyncio.sleep(0.05)
 
     async def _talk(self, agent: accord.client.ConnectedAgent) -> None:
         while True:
+            self._begin("opening")
             async with asyncio.timeout(self.patience_seconds):
                 if self.session_id:
                     session = await agent.load_session(self.session_id, cwd=self.root)
@@ -64,7 +73,9 @@ class Conversation:
                     self.session_id = session.id
             try:
                 while True:
+                    self._begin("answering")
                     await self._prompt(session)
+                    self._begin("pausing")
                     await asyncio.sleep(random.uniform(0.1, 0.6))
             except accord.RequestError:
                 continue  # the session may be opened again on this connection
@@ -93,10 +104,36 @@ class Conversation:
             self.failed[tag] = str(turn.stop_reason)
             raise accord.RequestError("the turn was stopped")
 
+    def _begin(self, phase: Phase) -> None:
+        self.phases.append((time.monotonic(), phase))
 
-async def all_answer(conversations: list[Conversation], since: float, seconds: float) -> list[float]:
+    def parts(self, since: float, until: float) -> dict[str, float]:
+        """How long the client waited for what between two moments.
+
+        `noticing` is the answer that did not come any more, until its failure was known.
+        """
+        found: dict[str, float] = {}
+        following: list[tuple[float, Phase]] = [*self.phases[1:], (math.inf, "pausing")]
+        for (begin, phase), (end, then) in zip(self.phases, following, strict=True):
+            seconds = min(end, until) - max(begin, since)
+            if seconds > 0:
+                name = "noticing" if phase == "answering" and then != "pausing" else phase
+                found[name] = found.get(name, 0.0) + seconds
+        return found
+
+
+@dataclass
+class Recovery:
+    """How long a session was not usable, and what its client waited for meanwhile."""
+
+    seconds: float
+    parts: dict[str, float]
+
+
+async def all_answer(conversations: list[Conversation], since: float, seconds: float) -> list[Recovery]:
     """Wait until each has the answer to a prompt that was sent after `since`; how long each took."""
     async with asyncio.timeout(limit(seconds)):
         while any(not each.times or each.times[-1][0] <= since for each in conversations):
             await asyncio.sleep(0.02)
-    return [next(end for begin, end in each.times if begin > since) - since for each in conversations]
+    ends = [next(end for begin, end in each.times if begin > since) for each in conversations]
+    return [Recovery(end - since, each.parts(since, end)) for each, end in zip(conversations, ends, strict=True)]

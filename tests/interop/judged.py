@@ -17,6 +17,7 @@ from accord.check.rule import EditionName
 from tests.interop.llm.script import Hang, Say, Script, Step, Use, Voice
 from tests.interop.llm.server import serve
 from tests.interop.npm_agents import AGENTS, NpmAgent, Place
+from tests.limits import limit
 
 __all__ = ["Judged", "npm_agent", "sdk_program"]
 
@@ -39,7 +40,7 @@ def sdk_program(name: str, edition: EditionName, home: Path) -> Judged:
     """A plain program; `home` is the interpreter, or the folder of modules, of its SDK. A client is given our agent."""
     argv = ("node", str(PLAIN / f"{name}.mjs")) if name.startswith("ts_") else (str(home), str(PLAIN / f"{name}.py"))
     env = {"ACCORD_TS_PEER": str(home), "PYTHONWARNINGS": "ignore"}
-    options = Options(edition=edition, env=env, timeout_seconds=10, turn_seconds=20)
+    options = Options(edition=edition, env=env, timeout_seconds=limit(10), turn_seconds=limit(20))
     return Judged((*argv, "{agent}") if name.endswith("_client") else argv, options)
 
 
@@ -62,9 +63,9 @@ async def npm_agent(name: str, edition: EditionName, root: Path) -> AsyncIterato
                 cwd=str(project),
                 auth_method=agent.login or "",
                 tool_prompt=TOOL_PROMPT,
-                timeout_seconds=20,
-                turn_seconds=40,
-                start_seconds=90,
+                timeout_seconds=limit(20),
+                turn_seconds=limit(40),
+                start_seconds=limit(90),
             ),
         )
 

@@ -12,7 +12,7 @@ from accord.session.transcript import Transcript
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import AGENT, GREETING, Stage, outline
-from tests.conversations.test_rich_driver import environment, processes_with
+from tests.conversations.test_rich_driver import processes_with
 from tests.interop.conftest import HOMES
 from tests.interop.programs import Program, rich_agent_on
 
@@ -41,7 +41,7 @@ def program(request: pytest.FixtureRequest, which: str, stage: Stage) -> Program
 
 def driven(argv: tuple[str, ...], stage: Stage, edition: Any, env: Any = None) -> Story:
     stage.clear()
-    return asyncio.run(drive(argv, edition=edition, project=stage.project, env={**environment(stage), **(env or {})}))
+    return asyncio.run(drive(argv, edition=edition, project=stage.project, env={**stage.environment, **(env or {})}))
 
 
 @pytest.fixture(scope="module", params=HOMES)

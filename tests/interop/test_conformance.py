@@ -30,6 +30,8 @@ class Row(NamedTuple):
     home: str = ""
     """The fixture that knows where its SDK is; none for an agent from npm."""
     broken: str = ""
+    either: str = ""
+    """Rules of which it breaks one, or both, by when it is asked."""
 
     def __str__(self) -> str:
         return f"{self.name}-{self.edition}"
@@ -51,7 +53,8 @@ ROWS = (
     Row("ts_v1_client", "v1", "client on the TypeScript SDK", "typescript_peer"),
     Row("py_v2_client", "v2", "client on the Python SDK", "python_peer_v2", "ACCORD-CLIENT-RUDE-003"),
     Row("ts_v2_client", "v2", "client on the TypeScript SDK", "typescript_peer"),
-    Row("gemini", "v1", "Gemini CLI", broken="ACP-LOAD-001"),
+    # It loses a session that is loaded within the minute in which it was made, and replays a later one too late.
+    Row("gemini", "v1", "Gemini CLI", either="ACP-LOAD-001 ACP-LOAD-002"),
     Row("opencode", "v1", "OpenCode"),
     Row("codex", "v1", "Codex", broken="ACCORD-TERMINAL-004"),
     Row("codex-zed", "v1", "Codex, the older adapter", broken="ACP-JSONRPC-001 ACP-JSONRPC-003 ACP-TRANSPORT-001"),
@@ -69,6 +72,12 @@ ON_SDKS = [row for row in ROWS if row.home]
 FROM_NPM = [row for row in ROWS if not row.home]
 
 
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state folder for each check: what one that was killed left changed is not the business of the next."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 def broken(report: Report) -> set[str]:
     """The rules that must be kept and were not, with what is wrong for whoever reads a failing test."""
     return {
@@ -76,6 +85,11 @@ def broken(report: Report) -> set[str]:
         for outcome in report.outcomes
         if outcome.status == "FAIL" and outcome.rule.tier in {"mandatory", "capability"}
     }
+
+
+def rules_of(row: Row) -> set[str]:
+    """The ids that the page has for a program."""
+    return {*row.broken.split(), *row.either.split()}
 
 
 def ids(messages: set[str]) -> set[str]:
@@ -109,8 +123,9 @@ async def test_an_agent_from_npm_breaks_what_it_broke_before(row: Row, tmp_path:
     async with npm_agent(row.name, row.edition, tmp_path) as judged:
         report = await check_agent(judged.argv, judged.options)
 
-    found = broken(report)
-    assert ids(found) == set(row.broken.split()), found
+    found, either = broken(report), set(row.either.split())
+    assert ids(found) - either == set(row.broken.split()), found
+    assert ids(found) & either or not either, found
 
 
 # --- the page
@@ -129,8 +144,7 @@ def told() -> dict[tuple[str, str], tuple[str, set[str]]]:
 
 def test_the_page_tells_of_each_program_what_is_asserted_here() -> None:
     expected = {
-        (row.title, row.edition): ("not conformant" if row.broken else "conformant", set(row.broken.split()))
-        for row in ROWS
+        (row.title, row.edition): ("not conformant" if rules_of(row) else "conformant", rules_of(row)) for row in ROWS
     }
     assert told() == expected
 
@@ -143,4 +157,4 @@ def test_the_page_explains_every_id_of_its_table() -> None:
         if line.startswith("| `")
         for id_ in re.findall(r"`(AC[A-Z]+-[A-Z0-9-]+)`", line.split("|")[1])
     }
-    assert explained == {id_ for row in ROWS for id_ in row.broken.split()}
+    assert explained == {id_ for row in ROWS for id_ in rules_of(row)}

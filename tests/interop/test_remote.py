@@ -15,7 +15,6 @@ import pytest
 import accord
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import GREETING, Stage
-from tests.conversations.test_rich_driver import environment
 from tests.interop.conftest import HOMES
 from tests.interop.programs import PEERS, ROOT, Program, rich_agent_on
 from tests.limits import limit
@@ -55,7 +54,7 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def running(program: Program, port: int | None, stage: Stage) -> AsyncIterator[int]:
-    env = {name: value for name, value in environment(stage).items() if value is not None}
+    env = {name: value for name, value in stage.environment.items() if value is not None}
     process = await asyncio.create_subprocess_exec(
         *program.argv, cwd=ROOT, env={**os.environ, **env, **program.env}, stdout=asyncio.subprocess.PIPE
     )

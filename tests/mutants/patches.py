@@ -32,6 +32,40 @@ SERVED_PRINCIPALS = "tests/serve/test_principals.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- adapters
+    Mutant(
+        "adapters",
+        "an approval of AG-UI has one form for all frameworks",
+        "adapters/ag_ui.py",
+        "    return next((name for name in APPROVAL_FIELDS if name in properties), None)\n",
+        '    return "approved" if "approved" in properties else None\n',
+        "tests/adapters/test_ag_ui_address.py::test_an_approval_is_given_in_the_form_that_its_framework_wants",
+    ),
+    Mutant(
+        "adapters",
+        "a call of AG-UI is shown only when its tool has ended",
+        "adapters/ag_ui.py",
+        "                if call_id is not None and self._messages.has_whole_arguments(call_id):\n",
+        "                if call_id is None:\n",
+        "tests/adapters/test_ag_ui_address.py::"
+        "test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not",
+    ),
+    Mutant(
+        "adapters",
+        "results in a list of messages do not end their calls",
+        "adapters/ag_ui.py",
+        "                await self._end_by_snapshot()\n",
+        "",
+        "tests/adapters/test_ag_ui_address.py::test_results_that_come_with_the_list_of_messages_alone_end_their_calls",
+    ),
+    Mutant(
+        "adapters",
+        "entry points are imported before initialize is answered",
+        "dialects/plugin.py",
+        "from typing import TYPE_CHECKING, ClassVar, Literal\n",
+        "from importlib.metadata import EntryPoints\nfrom typing import ClassVar, Literal\n\nTYPE_CHECKING = False\n",
+        "tests/architecture/test_layers.py::test_an_agent_of_a_framework_starts_without_what_only_others_need",
+    ),
     # --- the fleet
     Mutant(
         "fleet",
@@ -79,7 +113,8 @@ MUTANTS = (
         "serve/fleet.py",
         "            await self.store.release_all()\n",
         "            pass\n",
-        "tests/fleet/test_failover.py::test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over",
+        "tests/fleet/test_handover.py::"
+        "test_a_node_that_is_closed_hands_its_sessions_over_although_its_store_stays_open",
     ),
     # --- dialects
     Mutant(
@@ -541,6 +576,30 @@ MUTANTS = (
     ),
     Mutant(
         "kept",
+        "of events that are kept together, one that is no number becomes null",
+        "stores/text.py",
+        '    if not lines or b"null" in lines or',
+        "    if not lines or",
+        "tests/stores/test_text.py::test_events_together_are_the_lines_of_each",
+    ),
+    Mutant(
+        "kept",
+        "an event passes the store by",
+        "agent/publisher.py",
+        "        if self._store is not None or not self._is_idle:\n            return False\n        if not show:\n",
+        "        if not self._is_idle:\n            return False\n        if not show:\n",
+        "tests/agent/test_publisher.py::test_an_event_is_not_published_at_once_where_it_has_to_be_kept_first",
+    ),
+    Mutant(
+        "order",
+        "an event that is published at once overtakes those that wait",
+        "agent/publisher.py",
+        "(self._waiting or self._unsent or self._holds or self._held_is_due) and self._flusher is None\n",
+        "False and self._flusher is None\n",
+        "tests/agent/test_publisher.py::test_an_event_that_is_published_at_once_does_not_overtake_another",
+    ),
+    Mutant(
+        "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
         "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",
@@ -982,6 +1041,49 @@ MUTANTS = (
         "tests/check/test_careful_agents.py::"
         "test_a_careful_agent_in_a_process_of_its_own_is_not_accused[KillsAndWaits]",
     ),
+    Mutant(
+        "checks",
+        "a rule fails because the checker gave up a step",
+        "check/agent/runner.py",
+        "            self.evidence.skipped[step.name] = run.skipped = str(untouched)\n",
+        "            self.evidence.skipped[step.name] = str(untouched)\n",
+        "tests/check/test_settings_restored.py::"
+        "test_a_rule_that_needs_no_change_is_judged_where_nothing_may_be_changed",
+    ),
+    Mutant(
+        "checks",
+        "a session that was not resumed is prompted",
+        "check/agent/sessions.py",
+        '            if resumed is not None and "result" in resumed:\n                await agent.turn(session)\n',
+        "            await agent.turn(session)\n",
+        "tests/check/test_careful_agents.py::test_a_session_that_was_not_resumed_gets_no_prompt",
+    ),
+    Mutant(
+        "checks",
+        "a session without a turn must be resumed",
+        "check/agent/sessions.py",
+        '        await agent.turn(session)\n        if can(agent, "resume")',
+        '        if can(agent, "resume")',
+        "tests/check/test_careful_agents.py::"
+        "test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_them_with_another_root",
+    ),
+    Mutant(
+        "checks",
+        "a stream that stays silent is no fault",
+        "check/agent/remote/http_streams.py",
+        '    if run["came"]:\n        return\n',
+        "    if True:\n        return\n",
+        "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
+        "[v1-ACCORD-REMOTE-024-SilentStreamsStaySilent]",
+    ),
+    Mutant(
+        "attachment",
+        "a question that another client answered goes away without a word",
+        "client/services.py",
+        "                self._session._apply(notice)\n",
+        "                pass\n",
+        "tests/serve/test_own_client.py::test_a_client_is_told_which_answer_of_another_client_counts",
+    ),
     # --- bounded in both directions
     Mutant(
         "bounded",
@@ -1073,7 +1175,7 @@ MUTANTS = (
         "stores/owner.py",
         "            return not _remove_if_dead(folder / name)\n",
         "            return False\n",
-        "tests/stores/test_owner.py::test_a_session_that_a_live_process_owns_is_refused",
+        "tests/stores/test_two_processes.py::test_a_session_that_a_live_process_owns_is_refused",
     ),
     Mutant(
         "one owner",
@@ -1121,7 +1223,7 @@ MUTANTS = (
         "stores/database.py",
         "                    self._fence(session_id, row, owner)\n                except",
         "                except",
-        "tests/stores/test_owner.py::test_a_process_that_released_a_session_cannot_write_behind_its_next_owner",
+        "tests/stores/test_two_processes.py::test_a_process_that_released_a_session_cannot_write_behind_its_next_owner",
     ),
     Mutant(
         "one owner",
@@ -1143,8 +1245,8 @@ MUTANTS = (
         "one owner",
         "a lease that is over is renewed",
         "stores/postgres/nodes.py",
-        '            "where incarnation = %s and until > clock_timestamp() returning 1"\n',
-        '            "where incarnation = %s returning 1"\n',
+        'f"timeline = {_TIMELINE} where incarnation = %s and until > clock_timestamp() returning 1"',
+        'f"timeline = {_TIMELINE} where incarnation = %s returning 1"',
         "tests/stores/postgres/test_lease.py::test_a_lease_that_is_over_is_never_renewed",
     ),
     Mutant(
@@ -1174,6 +1276,47 @@ MUTANTS = (
         "test_an_append_that_cannot_be_repeated_is_reported_and_the_log_goes_on",
     ),
     Mutant(
+        "fleet",
+        "the end of another node's lease is seen at the next regular look",
+        "serve/fleet.py",
+        "        return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)\n",
+        "        return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3), _BEHIND_SECONDS, *ends[:0])\n",
+        "tests/fleet/test_leases_of_others.py::test_what_is_open_to_a_node_ends_with_its_lease",
+    ),
+    Mutant(
+        "one owner",
+        "a node that has not come back after a promotion counts as dead",
+        "stores/postgres/nodes.py",
+        "            and coalesce(n.timeline = {_TIMELINE}, true)\n",
+        "",
+        "tests/stores/postgres/test_lease.py::test_a_lock_that_is_missing_after_a_promotion_is_no_sign_of_death",
+    ),
+    Mutant(
+        "one owner",
+        "a program that ends keeps its name until its lease is over",
+        "stores/postgres/lease.py",
+        "atexit.register(_registry.end_all)\n",
+        "",
+        "tests/stores/postgres/test_lease.py::"
+        "test_a_program_that_ends_without_closing_its_store_lets_go_of_its_name_and_its_sessions",
+    ),
+    Mutant(
+        "one owner",
+        "a session whose owner lost its lease while it was made stays",
+        "stores/postgres/writer.py",
+        "self._sessions.undo_create(connection, record.id, made_by)",
+        "None",
+        "tests/stores/postgres/test_lease.py::test_a_session_whose_owner_lost_its_lease_meanwhile_leaves_no_row",
+    ),
+    Mutant(
+        "one owner",
+        "a lease is held through a pooler in transaction mode",
+        "stores/postgres/connection.py",
+        "            if is_shared or connection.process != before:\n",
+        "            if connection.process != before:\n",
+        "tests/stores/postgres/test_lease.py::test_a_pooler_that_shares_servers_between_transactions_is_recognised",
+    ),
+    Mutant(
         "kept",
         "a lost notification stays lost",
         "stores/postgres/listener.py",
@@ -1187,7 +1330,7 @@ MUTANTS = (
         "stores/owner.py",
         "                os.close(owner._descriptor)  # noqa: SLF001\n",
         "                pass\n",
-        "tests/stores/test_owner.py::test_a_child_does_not_keep_the_sessions_of_its_dead_parent",
+        "tests/stores/test_two_processes.py::test_a_child_does_not_keep_the_sessions_of_its_dead_parent",
     ),
     Mutant(
         "bounded",
@@ -1810,10 +1953,9 @@ MUTANTS = (
     Mutant(
         "traces",
         "a kill loses earlier reads",
-        "trace/recording.py",
-        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n"
-        "        self._writer.flush()\n",
-        "            self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)\n",
+        "trace/recorder_process.py",
+        "            at = start + length\n        self.flush()\n",
+        "            at = start + length\n",
         "tests/trace/test_tap.py::test_every_read_is_in_the_file_while_the_talk_goes_on",
     ),
     Mutant(
@@ -1823,5 +1965,29 @@ MUTANTS = (
         "    elif not _are_equal(recorded, live):\n",
         "    elif type(recorded) is not type(live):\n",
         "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",
+    ),
+    Mutant(
+        "traces",
+        "a tap holds back requests and answers as it does a stream",
+        "trace/tap.py",
+        "            is_next = stream == self._speaker and now - self._latest < _STREAM_GAP_SECONDS\n",
+        "            is_next = now - self._latest < _STREAM_GAP_SECONDS\n",
+        "tests/trace/test_tap.py::test_only_many_reads_of_one_side_close_together_are_a_stream",
+    ),
+    Mutant(
+        "traces",
+        "a tap wakes for each small message of a stream",
+        "trace/tap.py",
+        "            if len(data) < _COLLECTED_BYTES and order.is_streamed(self._number):\n",
+        "            if not data and order.is_streamed(self._number):\n",
+        "tests/trace/test_tap.py::test_what_a_streaming_side_writes_while_the_relay_waits_is_one_read",
+    ),
+    Mutant(
+        "traces",
+        "a full disk loses lines that were written",
+        "trace/writer.py",
+        '        kept_bytes = 0 if self._gzip is not None else lines.rfind(b"\\n", 0, written_bytes) + 1\n',
+        "        kept_bytes = 0\n",
+        "tests/trace/test_writer.py::test_a_disk_that_fills_up_in_the_middle_of_a_write_keeps_the_whole_lines_before",
     ),
 )

@@ -5,11 +5,12 @@ import contextlib
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 import accord
+from tests.limits import limit
 from tests.serve.server_process import ServerProcess
 
 
@@ -31,6 +32,34 @@ async def test_our_client_has_a_conversation_with_our_server(
     async with accord.connect(url, token=shared_process.token, edition=edition) as agent:
         again = await agent.load_session(session_id, cwd=root)
         assert "<2999>" in again.transcript.text
+
+
+async def test_a_client_is_told_which_answer_of_another_client_counts(
+    shared_process: ServerProcess, server_root: Path
+) -> None:
+    root = str(server_root / "root")
+    url = f"ws://127.0.0.1:{shared_process.port}/acp"
+    asked = asyncio.Event()
+
+    async def wait(_question: Any) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def allow(_question: Any) -> bool:
+        await asked.wait()
+        return True
+
+    one = accord.connect(url, token=shared_process.token, permission=wait)
+    two = accord.connect(url, token=shared_process.token, permission=allow)
+    async with asyncio.timeout(limit(30.0)), one as first, two as second:
+        session = await first.new_session(cwd=root)
+        # A session that is nothing but new is not kept yet, and cannot be loaded.
+        await session.prompt("hello")
+        await second.load_session(session.id, cwd=root)
+        events = [event async for event in session.prompt("ask")]
+    notices = [event for event in events if isinstance(event, accord.Noticed)]
+    assert [notice.meta for notice in notices] == [{"accord/answered": {"outcome": "selected", "optionId": "allow"}}]
+    assert "[allow]" in session.transcript.text
 
 
 class CuttingProxy:

@@ -16,7 +16,7 @@ from accord.errors import StoreError
 from accord.stores.database import Database
 from accord.stores.errors import of_sqlite, of_system
 from accord.stores.schema import APPLICATION_ID, SCHEMA_VERSION
-from accord.stores.text import encode_event
+from accord.stores.text import encode_events
 from tests.stores.meanwhile import meanwhile
 from tests.stores.sessions import record, words
 
@@ -24,7 +24,8 @@ from tests.stores.sessions import record, words
 class Group:
     def __init__(self, count: int, session_id: str = "a") -> None:
         self.session_id = session_id
-        self.texts = [encode_event(event) for event in words(count)]
+        self.lines = encode_events(words(count))
+        self.count = count
         self.position = 0
 
 
@@ -78,7 +79,7 @@ def test_it_has_a_write_ahead_log_that_is_synchronised_at_checkpoints(path: Path
 def test_what_was_deleted_is_gone_from_the_file(path: Path) -> None:
     database = made(path)
     group = Group(0)
-    group.texts = [b'"a secret that nobody should find again"'] * 300
+    group.lines, group.count = b"\n".join([b'"a secret that nobody should find again"'] * 300), 300
     database.append([group])
     database.close()
     assert b"a secret" in path.read_bytes()

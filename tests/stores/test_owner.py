@@ -1,4 +1,7 @@
-"""One session, one owner on a machine: real processes, which are killed, forked and closed."""
+"""The owner files of SQLite stores: private, locked, swept, and never taken for what they are not.
+
+What every store with owners promises to several processes is in `test_two_processes`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import signal
 import sqlite3
 import stat
 import subprocess
@@ -21,31 +23,9 @@ from accord.errors import StoreError
 from accord.stores import SqliteStore, owner
 from accord.stores.owner import is_live, open_owner, owners_folder
 from tests.stores.sessions import record, words
-from tests.stores.test_processes import PATIENCE_SECONDS, Process
+from tests.stores.test_two_processes import Holder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="flock and signals as POSIX has them")
-
-HOLDER = "tests.stores.holder"
-
-
-class Holder(Process):
-    """A child that runs `holder.py`."""
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments, program=HOLDER)
-        assert self.line() == "ready"
-
-    def do(self, line: str) -> str:
-        assert self.child.stdin is not None
-        self.child.stdin.write(line.encode() + b"\n")
-        answer = self.line()
-        assert answer is not None, f"the holder died of {line!r}"
-        return answer
-
-    def die(self) -> None:
-        """Killed by the system, with no time for anything."""
-        self.child.kill()
-        self.child.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -79,34 +59,6 @@ def column(path: Path, session: str = "a") -> str | None:
 # --- two processes
 
 
-def test_a_session_that_a_live_process_owns_is_refused(holders: tuple[Holder, Holder]) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert other.do("acquire a") == "in_use"
-    for write in ("append a stolen", "patch a stolen", "delete a"):
-        assert other.do(write) == "in_use", write
-    assert one.do("append a mine") == "1"
-    assert other.do("read a") == "['mine']"
-    assert other.do("list") == "['a']"
-
-
-def test_a_new_session_is_owned_before_another_process_can_see_it(holders: tuple[Holder, Holder]) -> None:
-    one, other = holders
-    assert one.do("create b owned") == "None"
-    assert other.do("acquire b") == "in_use"
-    assert one.do("fork a c") == "None"
-    assert other.do("acquire c") == "in_use"
-
-
-def test_a_session_of_another_process_can_be_copied(holders: tuple[Holder, Holder]) -> None:
-    one, other = holders
-    one.do("append a said")
-    assert one.do("acquire a") == "True"
-    assert other.do("fork a b") == "None"
-    assert other.do("read b") == "['said']"
-    assert one.do("acquire b") == "in_use"
-
-
 def test_a_dead_owners_sessions_are_free_at_once(holders: tuple[Holder, Holder], path: Path) -> None:
     one, other = holders
     assert one.do("acquire a") == "True"
@@ -118,63 +70,6 @@ def test_a_dead_owners_sessions_are_free_at_once(holders: tuple[Holder, Holder],
     assert other.do("append a next") == "2"
     assert column(path) != dead
     assert owners(path) == [column(path)]
-
-
-def test_a_dead_owners_session_can_be_written_and_deleted(holders: tuple[Holder, Holder], path: Path) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert one.do("create b owned") == "None"
-    one.die()
-    assert other.do("append a next") == "1"
-    assert column(path) is None
-    assert other.do("delete b") == "None"
-
-
-@pytest.mark.parametrize("let_go", ["release a", "close"])
-def test_a_session_that_was_let_go_is_free_while_its_owner_lives(holders: tuple[Holder, Holder], let_go: str) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert one.do(let_go) == "None"
-    assert other.do("acquire a") == "True"
-
-
-def test_a_process_that_released_a_session_cannot_write_behind_its_next_owner(
-    holders: tuple[Holder, Holder],
-) -> None:
-    one, other = holders
-    assert [one.do(line) for line in ("acquire a", "append a first", "release a")] == ["True", "1", "None"]
-    assert other.do("acquire a") == "True"
-    assert one.do("append a late") == "in_use"
-    assert other.do("read a") == "['first']"
-
-
-def test_two_stores_of_one_process_are_one_owner(holders: tuple[Holder, Holder], path: Path) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert one.do("second acquire a") == "False"
-    assert len(owners(path)) == 1
-    assert one.do("second append a from_the_second") == "1"
-    assert one.do("second release a") == "None"
-    assert other.do("acquire a") == "in_use"
-    assert one.do("second acquire a") == "False"
-    # The first store goes, and the second still has it.
-    assert one.do("close") == "None"
-    assert other.do("acquire a") == "in_use"
-    assert one.do("second close") == "None"
-    assert other.do("acquire a") == "True"
-
-
-@pytest.mark.parametrize("kind", ["child", "program"])
-def test_a_child_does_not_keep_the_sessions_of_its_dead_parent(holders: tuple[Holder, Holder], kind: str) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    child = int(one.do(kind))
-    try:
-        assert other.do("acquire a") == "in_use"
-        one.die()
-        assert other.do("acquire a") == "True"
-    finally:
-        os.kill(child, signal.SIGKILL)
 
 
 def test_a_child_that_ends_does_not_end_the_ownership_of_its_parent(path: Path) -> None:

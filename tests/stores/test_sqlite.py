@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StoreError
+from accord.session.content import Text
+from accord.session.event import MessageChunk
 from accord.stores import SqliteStore, Store, check_store
+from accord.stores.sqlite import CHECKPOINT_BYTES
 from tests.limits import limit
 from tests.stores.sessions import record, words
 
@@ -398,3 +401,28 @@ async def listed(store: SqliteStore, cwd: str | None) -> list[str]:
         if page.next_cursor is None:
             return names
         page = await store.list_sessions(cwd=cwd, cursor=page.next_cursor, limit=100)
+
+
+# --- the write-ahead log
+
+
+async def test_a_long_log_is_moved_to_the_file_while_the_store_is_open(path: Path) -> None:
+    store = await made(path)
+    text = "x" * 64 * 1024
+    count = CHECKPOINT_BYTES // len(text) + 1
+    for number in range(count):
+        await store.append("a", [MessageChunk("agent", Text(f"{number} {text}"))])
+    # By then the file has more than its tables, although no commit had to move anything.
+    assert store._checkpoint is not None
+    await asyncio.wait_for(asyncio.wrap_future(store._checkpoint), PATIENCE_SECONDS)
+    assert path.stat().st_size > CHECKPOINT_BYTES // 2
+    assert len(await store.read("a")) == count
+    await store.close()
+    assert [each.name for each in path.parent.iterdir() if each.name.startswith(f"{path.name}-")] == []
+
+
+async def test_few_events_are_left_in_the_log(path: Path) -> None:
+    store = await made(path)
+    await store.append("a", words(100))
+    assert store._checkpoint is None
+    await store.close()

@@ -40,7 +40,7 @@ from accord.session.event import (
 )
 from accord.session.option import Choice, Command, Group, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
-from accord.stores.text import decode_event, encode_event
+from accord.stores.text import decode_event, encode_event, encode_events
 
 META = {"vendor/key": [1, None, {"a": "b"}]}
 UNKNOWN = Unknown("hologram", {"type": "hologram", "voxels": [1, 2]})
@@ -111,6 +111,30 @@ def test_an_event_is_read_back_as_it_was_written(event: Event) -> None:
     text = encode_event(event)
     assert b"\n" not in text
     assert decode_event(text) == event
+
+
+ODD: list[Event] = [
+    MessageChunk("agent", Text("\ud83d")),
+    ToolChanged("t", raw_output=math.nan),
+    MessageChunk("agent", Text("a line\nand null")),
+]
+
+
+@pytest.mark.parametrize("odd", [None, *ODD], ids=str)
+def test_events_together_are_the_lines_of_each(odd: Event | None) -> None:
+    events = EVENTS if odd is None else [*EVENTS[:3], odd, *EVENTS[3:5]]
+    assert encode_events(events).split(b"\n") == [encode_event(event) for event in events]
+
+
+def test_no_events_are_no_lines() -> None:
+    assert encode_events([]) == b""
+
+
+@pytest.mark.parametrize("value", [object(), msgspec.Raw(b"[1,\n2]")], ids=["no JSON", "two lines"])
+def test_of_events_together_one_that_cannot_be_written_is_refused(value: object) -> None:
+    with pytest.raises(StoreError) as caught:
+        encode_events([EVENTS[0], ToolChanged("t", raw_output=value)])
+    assert caught.value.reason == "unwritable"
 
 
 def test_absent_and_null_stay_different() -> None:

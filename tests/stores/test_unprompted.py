@@ -16,7 +16,7 @@ from accord.session.event import ConfigChanged, Event, MessageChanged, MessageCh
 from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store
 from accord.stores.schema import SCHEMA_VERSION
 from accord.stores.text import encode_event, is_prompt
-from tests.stores.test_owner import Holder
+from tests.stores.test_two_processes import Holder
 
 PROMPT = MessageChanged("user", "m1", [Text("go")])
 

@@ -7,12 +7,14 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
-from accord.trace.tap import ReadOrder, Stream
+from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_STREAM
+from accord.trace.tap import STREAM_READS, ReadOrder, Stream
 from tests.limits import limit
 from tests.trace import noise
 from tests.trace.programs import NOISE, SECONDS, Tapped, records_of, texts_of, wait_until_gone
@@ -56,6 +58,98 @@ def test_reads_are_handed_over_in_their_order_whoever_does_it() -> None:
     order.hand_over()
     order.hand_over()
     assert taken == [b"request", b"answer"]
+
+
+class FakeTime:
+    """A clock that the test moves, and naps that it is told of."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.on_sleep: Callable[[], object] = lambda: None
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, _seconds: float) -> None:
+        self.on_sleep()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    fake = FakeTime()
+    monkeypatch.setattr("accord.trace.tap.time", fake)
+    return fake
+
+
+def test_only_many_reads_of_one_side_close_together_are_a_stream(clock: FakeTime) -> None:
+    order = ReadOrder(lambda *_: None)
+    for _ in range(100):
+        order.note(CLIENT_STREAM, b"request")
+        assert not order.is_streamed(CLIENT_STREAM)
+        order.note(AGENT_STREAM, b"answer")
+        assert not order.is_streamed(AGENT_STREAM)
+    for _ in range(100):
+        clock.now += 0.002
+        order.note(AGENT_STREAM, b"a word")
+        assert not order.is_streamed(AGENT_STREAM), "2 ms between two reads are worth no delay"
+    for _ in range(50):
+        order.note(AGENT_STREAM, b"a word")
+        order.note(STDERR_STREAM, b"a remark")
+    assert order.is_streamed(AGENT_STREAM)
+    assert not order.is_streamed(CLIENT_STREAM)
+    order.note(CLIENT_STREAM, b"cancel")
+    assert not order.is_streamed(AGENT_STREAM)
+
+
+def test_what_a_streaming_side_writes_while_the_relay_waits_is_one_read(clock: FakeTime) -> None:
+    source, agent = os.pipe()
+    client, target = os.pipe()
+    taken: list[bytes] = []
+    naps: list[bool] = []
+
+    def write_more() -> None:
+        naps.append(True)
+        if len(naps) == 1:
+            for word in (b"three ", b"words ", b"more"):
+                os.write(agent, word)
+            os.close(agent)
+
+    clock.on_sleep = write_more
+    stream = Stream(AGENT_STREAM, source, target, ReadOrder(lambda _stream, data, _moment: taken.append(data)))
+    stream.thread.start()
+    # The first read has none before it.
+    for number in range(1 + STREAM_READS):
+        assert naps == [], "a few messages in a row pass at once"
+        os.write(agent, b"%d" % number)
+        ready, _, _ = select.select([client], [], [], SECONDS)
+        assert ready, "nothing came"
+        # More may be there already, after the last one.
+        assert os.read(client, len(b"%d" % number)) == b"%d" % number
+    stream.thread.join(SECONDS)
+
+    assert taken[-2:] == [b"three words more", b""]
+    assert os.read(client, 100) == b"three words more"
+    os.close(client)
+
+
+def test_everything_of_a_stream_is_there_before_the_answer_that_ends_it(tmp_path: Path) -> None:
+    agent = (
+        "import os\n"
+        "while data := os.read(0, 100):\n"
+        "    for number in range(3000): os.write(1, b'{\"n\":%d}\\n' % number)\n"
+        "    os.write(1, data)\n"
+    )
+    file = tmp_path / "trace.jsonl"
+    expected = [b'{"n":%d}' % number for number in range(3000)]
+    with Tapped([sys.executable, "-c", agent], "-w", str(file)) as tap:
+        for number in range(3):
+            tap.send(b'{"id":%d}' % number)
+            assert [tap.line() for _ in expected] == expected
+            assert tap.line() == b'{"id":%d}' % number
+        assert tap.end() == 0
+
+    assert texts_of(file, "agent") == [line for n in range(3) for line in (*expected, b'{"id":%d}' % n)]
+    assert records_of(file)[-1].lost == 0
 
 
 def test_an_answer_is_never_recorded_before_its_request(tmp_path: Path) -> None:

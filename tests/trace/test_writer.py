@@ -135,6 +135,28 @@ def test_a_full_disk_costs_whole_records_and_is_survived(tmp_path: Path) -> None
     assert lost > 0
 
 
+def test_a_disk_that_fills_up_in_the_middle_of_a_write_keeps_the_whole_lines_before(tmp_path: Path) -> None:
+    code = (
+        "import resource\n"
+        "from accord.trace import TraceWriter\n"
+        f"writer = TraceWriter({str(tmp_path / 'a.jsonl')!r})\n"
+        "soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))\n"
+        "for n in range(20): writer.text('client', 'agent', b'{\"n\":%d}' % n)\n"
+        "writer.flush()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))\n"
+        "writer.note('after it'); writer.close()\n"
+        "print(writer.lost)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=limit(30), check=True, env=os.environ
+    )
+    _, *texts, note = open_trace(tmp_path / "a.jsonl")
+    assert (note.type, note.remark) == ("note", "after it")
+    assert [record.raw for record in texts] == [b'{"n":%d}' % n for n in range(20 - int(done.stdout))]
+    assert 0 < len(texts) < 20
+
+
 def test_a_closed_writer_loses_and_does_not_raise(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path / "a.jsonl")
     writer.close()

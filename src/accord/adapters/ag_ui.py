@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any, Unpack
 
-from accord.adapters.ag_ui_messages import AguiMessages
+from accord.adapters.ag_ui_messages import AguiMessages, OpenCall
 from accord.adapters.ag_ui_source import EventSource, source_of
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.json_patch import PatchFailed, patched
@@ -27,6 +27,10 @@ __all__ = ["serve"]
 log = logging.getLogger("accord.adapters")
 
 PROTOCOL_VERSION = "1.0"
+# Calls by which front ends ask what the interrupt of another call asks as well.
+QUESTION_CALLS = frozenset({"confirm_changes"})
+# The first is AG-UI's own word; frameworks have others.
+APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
 
 
 def serve(
@@ -124,14 +128,18 @@ class _Run(FrameworkRun):
         """The answers to what the run waits for; None if it waits for nothing, or for the next prompt."""
         entries: list[Any] = []
         unanswered: list[Any] = []
+        ours = {call.id: call for call in self._messages.open_calls() if call.name in self._tools}
         for interrupt in self._interrupts:
             call_id: str | None = interrupt.get("toolCallId")
             schema = interrupt.get("responseSchema")
+            if call_id in ours:
+                entries.append(_entry(interrupt["id"], await self._run_client_tool(ours[call_id])))
+                continue
             if call_id is not None and call_id in self.calls and _is_approval(schema):
                 allowed = await self.calls.request_permission(call_id, description=interrupt.get("message"))
                 if not allowed:
                     self._refused.add(call_id)
-                entries.append(_entry(interrupt["id"], {"approved": allowed}))
+                entries.append(_entry(interrupt["id"], _approval(schema, allowed=allowed)))
                 continue
             tool = None if call_id is None else self.calls.get(call_id)
             question = interrupt.get("message") or interrupt.get("reason") or "Go on?"
@@ -160,11 +168,16 @@ class _Run(FrameworkRun):
             return False
         called = [call for call in self._messages.open_calls() if call.name in self._tools]
         for call in called:
-            result = await self.run_client_tool(self._tools[call.name], call.id, call.arguments)
-            self._messages.add_result(call.id, ClientTool.text(result))
-            await (self.calls.fail if result.is_error else self.calls.complete)(call.id, result)
-            await self.checkpoint()
+            await self._run_client_tool(call)
         return bool(called)
+
+    async def _run_client_tool(self, call: OpenCall) -> str:
+        result = await self.run_client_tool(self._tools[call.name], call.id, call.arguments)
+        text = ClientTool.text(result)
+        self._messages.add_result(call.id, text)
+        await (self.calls.fail if result.is_error else self.calls.complete)(call.id, result)
+        await self.checkpoint()
+        return text
 
     # --- events
 
@@ -200,7 +213,11 @@ class _Run(FrameworkRun):
             self._messages.start_call(event["toolCallId"], event["toolCallName"], event.get("parentMessageId"))
         match kind:
             case "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK":
-                self._messages.append_arguments(event.get("toolCallId"), event.get("delta") or "")
+                call_id = event.get("toolCallId")
+                self._messages.append_arguments(call_id, event.get("delta") or "")
+                # Some agents say the end of a call only when its tool has ended, too.
+                if call_id is not None and self._messages.has_whole_arguments(call_id):
+                    await self._announce(call_id)
             case "TOOL_CALL_END":
                 await self._announce(event["toolCallId"])
             case "TOOL_CALL_RESULT":
@@ -212,7 +229,9 @@ class _Run(FrameworkRun):
     async def _take_run(self, kind: str, event: Mapping[str, Any]) -> None:
         match kind:
             case "MESSAGES_SNAPSHOT":
+                await self._announce()
                 self._messages.replace(event["messages"])
+                await self._end_by_snapshot()
             case "STATE_SNAPSHOT":
                 self._shared_state = event["snapshot"]
             case "STATE_DELTA":
@@ -242,7 +261,7 @@ class _Run(FrameworkRun):
     async def _announce(self, call_id: str | None = None) -> None:
         """Announce a call whose arguments are whole now; without an id all of them, as chunks do not say their end."""
         for call in self._messages.open_calls():
-            if call.id not in self.calls and call_id in {None, call.id}:
+            if call.id not in self.calls and call_id in {None, call.id} and call.name not in QUESTION_CALLS:
                 tool = self._tools.get(call.name)
                 annotations = None if tool is None else tool.annotations
                 await self.announce_call(call.id, call.name, call.arguments, annotations=annotations)
@@ -253,6 +272,14 @@ class _Run(FrameworkRun):
         if call_id not in self._refused:
             await self.calls.complete(call_id, content)
         await self.checkpoint()
+
+    async def _end_by_snapshot(self) -> None:
+        """End the calls whose results are in the agent's own list: some agents send no event for them."""
+        for result in self._messages.results():
+            call_id = result["toolCallId"]
+            if call_id in self.calls.open and call_id not in self._refused:
+                failure = result.get("error")
+                await (self.calls.fail if failure else self.calls.complete)(call_id, failure or result["content"])
 
     def _change_state(self, delta: Any) -> None:
         try:
@@ -284,4 +311,17 @@ def _entry(interrupt_id: str, payload: Any) -> dict[str, Any]:
 
 def _is_approval(schema: Mapping[str, Any] | None) -> bool:
     """Whether an interrupt about a call wants no more than yes or no."""
-    return not schema or "approved" in schema.get("properties", {}) or schema.get("type") == "boolean"
+    return not schema or schema.get("type") == "boolean" or _approval_field(schema) is not None
+
+
+def _approval_field(schema: Mapping[str, Any]) -> str | None:
+    """The field of the answer that takes yes or no."""
+    properties = schema.get("properties") or {}
+    return next((name for name in APPROVAL_FIELDS if name in properties), None)
+
+
+def _approval(schema: Mapping[str, Any] | None, *, allowed: bool) -> Any:
+    """The answer to an interrupt that is an approval, in the form that it wants."""
+    if schema and schema.get("type") == "boolean":
+        return allowed
+    return {_approval_field(schema or {}) or APPROVAL_FIELDS[0]: allowed}

@@ -10,7 +10,7 @@ from accord.adapters.prompt_parts import Media, PromptPart
 from accord.adapters.tool_description import decoded_arguments
 from accord.agent.session import new_id
 
-__all__ = ["AguiMessages"]
+__all__ = ["AguiMessages", "OpenCall"]
 
 NOT_FINISHED = "The user stopped the turn before its end."
 
@@ -56,6 +56,16 @@ class AguiMessages:
             OpenCall(call["id"], call["function"]["name"], decoded_arguments(call["function"]["arguments"] or "{}"))
             for _, call in self._open()
         ]
+
+    def has_whole_arguments(self, call_id: str) -> bool:
+        """Whether the arguments of a call are a whole JSON object already."""
+        found = (call for message in self._messages for call in message.get("toolCalls") or () if call["id"] == call_id)
+        text = next((call["function"]["arguments"] for call in found), "")
+        return text.rstrip().endswith("}") and isinstance(decoded_arguments(text), dict)
+
+    def results(self) -> list[dict[str, Any]]:
+        """The results of tools."""
+        return [message for message in self._messages if message.get("role") == "tool"]
 
     # --- what is added
 

@@ -9,7 +9,6 @@ import sys
 import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from importlib.metadata import entry_points
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
@@ -410,6 +409,8 @@ class Agent:
         Raises:
             LocalProtocolError: Nothing says who may connect, or no installed package serves applications.
         """
+        from importlib.metadata import entry_points  # noqa: PLC0415 - most agents are not served so, and all start
+
         # Registered as an entry point: this package does not import the one above it.
         found = entry_points(group="accord.applications", name="asgi")
         if not found:

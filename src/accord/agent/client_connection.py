@@ -13,13 +13,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, cast
 
 from accord.agent.client import Client
+from accord.agent.open_prompt import OpenPrompt
 from accord.agent.registrations import LoginGate, Registrations, called
 from accord.agent.request_errors import answerable
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse, SessionRegistry
 from accord.agent.settings import OptionValue, Settings
 from accord.agent.shared_sessions import SharedSessions
-from accord.agent.turn_runner import OpenPrompt, TurnRunner
+from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection, Handlers, current_request
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.json_values import JsonValue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 def new_id(kind: str) -> str:
     """A name that is unique, also across processes."""
-    return f"{kind}-{secrets.token_hex(8)}"
+    return f"{kind}-{os.urandom(8).hex()}"
 
 
 class Session:

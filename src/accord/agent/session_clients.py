@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.publisher import EventPublisher, QueuedEvent
+from accord.agent.publisher import BatchRest, EventPublisher
+from accord.agent.queued_events import QueuedEvent
 from accord.connection import Connection
 from accord.connection.outgoing import Withdrawal
 from accord.errors import AccordError, RequestError, TransportError
 from accord.session.agent_requests import (
+    ANSWERED,
     Elicited,
     ElicitForm,
     ElicitUrl,
@@ -33,9 +35,6 @@ from accord.stores.interface import Store
 __all__ = ["Attachment", "SessionClients", "SharedPublisher", "publisher_of"]
 
 log = logging.getLogger("accord.agent")
-
-ANSWERED = "accord/answered"
-"""The key in the `_meta` of `$/cancel_request` that has the answer of another client (docs/serving.md)."""
 
 # Every client can be asked these, and again: the others have effects that belong to one client.
 _QUESTIONS = (RequestPermission, ElicitForm, ElicitUrl)
@@ -195,7 +194,33 @@ class SharedPublisher(EventPublisher):
 
     @property
     def _holds_back(self) -> bool:
-        return any(each.view.encoder.holds_back for each in self._clients.attachments)
+        for attachment in self._clients.attachments:  # noqa: SIM110 - three times in a turn, and half the time of `any`
+            if attachment.view.encoder.holds_back:
+                return True
+        return False
+
+    def _teach(self, event: Event) -> None:
+        for attachment in self._clients.attachments:
+            attachment.view.encoder.encode(event)
+
+    def _try_batch(self, batch: list[QueuedEvent]) -> tuple[Exception | None, BatchRest | None]:
+        attachments = self._clients.attachments
+        if not attachments:
+            self._held_is_due = False
+            return None, None
+        if len(attachments) > 1 or self._held_is_due:
+            return None, BatchRest(None, [], batch)
+        return attachments[0].view._try_batch(batch)
+
+    async def _send_rest(self, rest: BatchRest) -> Exception | None:
+        if rest.view is None:
+            return await self._send_batch(rest.batch)
+        failed = await rest.view._send_rest(rest)
+        if not isinstance(failed, TransportError):
+            return failed
+        for attachment in [each for each in self._clients.attachments if each.view is rest.view]:
+            self._clients.detach(attachment)
+        return None
 
     async def _send_batch(self, batch: list[QueuedEvent]) -> Exception | None:
         failure: Exception | None = None

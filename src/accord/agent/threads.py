@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from types import FunctionType
 from typing import Any, TypeVar
 
 from accord.time_scale import scaled
@@ -51,6 +52,9 @@ def blocking_view(value: Any, _: HandlerScope) -> Any:
 
 def runs_on_the_loop(handler: Callable[..., Any]) -> bool:
     """Whether a handler is a coroutine function, or a partial, a method, an object or a wrapper of one."""
+    # Nearly all are a plain `async def`: the closer look below takes 0.6 us, a hundredth of a small turn.
+    if type(handler) is FunctionType and handler.__code__.co_flags & inspect.CO_COROUTINE and not handler.__dict__:
+        return True
     while isinstance(handler, functools.partial):
         handler = handler.func
     # A decorator that was made with `functools.wraps` passes the coroutine on without being one.
@@ -71,6 +75,12 @@ class _Call:
 
 class HandlerScope:
     """The access of one function in a thread to the loop, until it is cancelled. Made on the loop's thread."""
+
+    # Each turn has one, for threads that it nearly never has.
+    __slots__ = (
+        "__weakref__", "_blocks", "_calls", "_lock", "_loop", "_loop_thread", "_on_cancel", "cancelled_at", "depth",
+        "thread", "threads",
+    )  # fmt: skip
 
     def __init__(self, threads: HandlerThreads, loop: asyncio.AbstractEventLoop, depth: int = 0) -> None:
         self.threads = threads

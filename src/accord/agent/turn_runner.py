@@ -6,9 +6,10 @@ The automaton decides, the runner acts. Every prompt of a session passes through
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import functools
 import logging
 import re
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -17,14 +18,15 @@ from typing import Any, ClassVar, TypeAlias
 
 from accord.agent.client import ClientCaller
 from accord.agent.history import stopped_plans
+from accord.agent.open_prompt import OpenPrompt
 from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
-from accord.agent.request_errors import store_error, unknown_session, work_error
-from accord.agent.session import Session, new_id
+from accord.agent.request_errors import unknown_session, work_error
+from accord.agent.session import Session
 from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
-from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, TransportError
 from accord.session.client_requests import Prompt, PromptAnswered
 from accord.session.content import Text
 from accord.session.dialect import Dialect
@@ -58,7 +60,7 @@ from accord.session.turn_io import (
 )
 from accord.telemetry import end_turn, turn_span
 
-__all__ = ["OpenPrompt", "TurnRunner", "running_turn"]
+__all__ = ["TurnRunner", "running_turn"]
 
 log = logging.getLogger("accord.agent")
 
@@ -70,54 +72,6 @@ running_turn: ContextVar[RunningTurn | None] = ContextVar("accord-running-turn",
 
 Weak: whatever keeps a copy of the context, such as a thread of a pool, does not keep the session.
 """
-
-
-class OpenPrompt:
-    """A prompt from its arrival to its answer; compared by identity."""
-
-    def __init__(self, request: Prompt) -> None:
-        self.request = request
-        self.message_id = new_id("message")
-        self.request_id: str | int | None = None
-        self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
-        self._after: asyncio.Future[None] | None = None
-
-    def answer(self, answer: PromptAnswered, after: asyncio.Future[None] | None = None) -> None:
-        """Answer it when `after` is done: earlier events are sent before the answer."""
-        if not self._answer.done():
-            self._after = after
-            self._answer.set_result(answer)
-
-    def fail(self, error: Exception, after: asyncio.Future[None] | None = None) -> None:
-        if not self._answer.done():
-            self._after = after
-            self._answer.set_exception(error)
-            self._answer.exception()  # retrieved: the client may be gone
-
-    async def answered(self) -> PromptAnswered:
-        """Wait for the answer; may be waited for again.
-
-        Raises:
-            RequestError: The answer is an error, or an earlier event could not be committed.
-        """
-        try:
-            answer = await asyncio.shield(self._answer)
-        except RequestError:
-            with contextlib.suppress(AccordError):
-                await self._settled()
-            raise
-        try:
-            await self._settled()
-        except StoreError as error:
-            raise store_error(error, self.request.session_id) from error
-        return answer
-
-    async def _settled(self) -> None:
-        if self._after is not None:
-            if self._after.done():
-                self._after.result()
-            else:
-                await asyncio.shield(self._after)
 
 
 class TurnRunner:
@@ -155,7 +109,8 @@ class TurnRunner:
         self._background: list[Tool] = []
         """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
-        self._ended = asyncio.Event()
+        self._ended: asyncio.Event | None = None
+        """Made for those who wait for the next end: nearly never one does."""
         session._feed = self.feed
 
     # --- prompts
@@ -221,7 +176,14 @@ class TurnRunner:
 
     async def next_end(self) -> None:
         """Wait for the end of a turn, or of a prompt whose turn could not begin."""
+        if self._ended is None:
+            self._ended = asyncio.Event()
         await self._ended.wait()
+
+    def _note_end(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
+            self._ended = None
 
     @property
     def is_free(self) -> bool:
@@ -239,7 +201,23 @@ class TurnRunner:
         return task
 
     def _insert(self, output: Insert) -> None:
-        self._start_task(self._insert_prompt(output.prompt))  # type: ignore[arg-type]
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        if self._session._store is not None:
+            self._start_task(self._insert_prompt(prompt))
+        elif self._echoes:
+            # In the next step: the request is answered before its turn begins.
+            asyncio.get_running_loop().call_soon(self._insert_at_once, prompt)
+        else:
+            self._insert_at_once(prompt)
+
+    def _insert_at_once(self, prompt: OpenPrompt) -> None:
+        """Without a store there is nothing to wait for, as a rule: then no task is made."""
+        message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
+        if self._session._publisher.publish_at_once(message, show=self._echoes):
+            self._session._touched_at = time.time()
+            self.feed(PromptInserted(prompt))
+        else:
+            self._start_task(self._insert_prompt(prompt))
 
     async def _insert_prompt(self, prompt: OpenPrompt) -> None:
         """Add the user's message to the conversation: it is committed before the turn starts."""
@@ -255,8 +233,7 @@ class TurnRunner:
         except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
             log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
             self.feed(InsertionFailed(prompt, work_error(error)))
-            self._ended.set()
-            self._ended = asyncio.Event()
+            self._note_end()
         else:
             self.feed(PromptInserted(prompt))
 
@@ -269,8 +246,9 @@ class TurnRunner:
         turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
         turn._span = turn_span(self._method, prompt, self._session.client._facts, name)
         self._foreign_threads = HandlerScope(self._registrations.threads, asyncio.get_running_loop())
-        self._handler = self._start_task(self._run(turn, self._foreign_threads))
-        self._handler.add_done_callback(lambda _: self._gone(turn))
+        self._handler = asyncio.get_running_loop().create_task(self._run(turn, self._foreign_threads))
+        self._tasks.add(self._handler)
+        self._handler.add_done_callback(functools.partial(self._gone, turn))
 
     def _command(self, request: Prompt) -> tuple[str | None, str]:
         text = "\n".join(block.text for block in request.content if isinstance(block, Text))
@@ -284,7 +262,8 @@ class TurnRunner:
         running_turn.set((weakref.ref(turn), weakref.ref(foreign_threads)))
         turn._span.attach()  # until the end of this task
         try:
-            await turn._report_failures()
+            if self._session._mcp is not None:
+                await turn._report_failures()
             if turn.command is None:
                 await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)
             else:
@@ -306,8 +285,9 @@ class TurnRunner:
         if self._turn is turn:
             self._end(end)
 
-    def _gone(self, turn: Turn) -> None:
+    def _gone(self, turn: Turn, task: asyncio.Task[None]) -> None:
         """The handler's task is over; a cancel before its first step is reported only here."""
+        self._tasks.discard(task)
         if self._turn is turn:
             self._end(self._cancelled(turn))
 
@@ -355,8 +335,7 @@ class TurnRunner:
             self._timer.cancel()
             self._timer = None
         self.feed(end)
-        self._ended.set()
-        self._ended = asyncio.Event()
+        self._note_end()
 
     def _cancel_handler(self, _: CancelHandler | None = None) -> None:
         if self._handler is None or self._timer is not None:
@@ -407,7 +386,7 @@ class TurnRunner:
 
     def _answer_inserted(self, output: AnswerInserted) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
-        prompt.answer(PromptAnswered(message_id=prompt.message_id))
+        prompt.answer(PromptAnswered(message_id=prompt.message_id), self._session._publisher.flush_future())
 
     def _answer_stopped(self, output: AnswerStopped) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
@@ -418,13 +397,13 @@ class TurnRunner:
     def _answer_failed(self, output: AnswerFailed) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         error = RequestError(output.error.message, output.error.data, code=output.error.code)
-        prompt.fail(error, self._session._publisher.flush_future())
+        prompt.answer(error, self._session._publisher.flush_future())
 
     def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
-        output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]
+        output.prompt.answer(RequestCancelled())  # type: ignore[attr-defined]
 
     def _answer_closed(self, output: AnswerClosed) -> None:
-        output.prompt.fail(unknown_session(self._session.id))  # type: ignore[attr-defined]
+        output.prompt.answer(unknown_session(self._session.id))  # type: ignore[attr-defined]
 
     def _publish(self, output: PublishState) -> None:
         self._session._publisher.publish_soon(output.state)

@@ -45,5 +45,7 @@ class Options:
     """The time limit for the end of the program after its stdin was closed."""
     quiet_seconds: float = scaled(0.5)
     """The time limit for the end of a short turn that has begun."""
+    silence_seconds: float = scaled(30.0)
+    """The time limit for a sign of life on a stream on which nothing is said; 0: such streams are not judged."""
     jobs: int = 2
     """How many processes run at once."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from accord.cli.fault import phase, session_failure
+from accord.cli.fault import phase, session_failure, set_up_advice
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
 from accord.cli.session_names import check_new_name
@@ -28,6 +28,8 @@ from accord.session.option import Select, Toggle, mode_option
 
 T = TypeVar("T")
 TAIL_BYTES = 16 * 1024
+_FRAME = " \t\r\n│┃║|"
+"""The characters around the lines of a box."""
 SETTLE_SECONDS = 30.0
 
 
@@ -250,15 +252,16 @@ class StrayOutput:
     def __call__(self, direction: str, text: bytes | bytearray) -> None:
         if self.is_done or direction != "in" or len(self.lines) >= self.MAX_LINES:
             return
-        line = bytes(text[: self.MAX_CHARACTERS]).decode(errors="replace").strip()
-        if line and not line.startswith(("{", "[")):
+        line = bytes(text[: 4 * self.MAX_CHARACTERS]).decode(errors="replace").strip(_FRAME)[: self.MAX_CHARACTERS]
+        # The frames of a screen say nothing, and each start of a program says the same.
+        if line not in self.lines and not line.startswith(("{", "[")) and any(map(str.isalnum, line)):
             self.lines.append(line)
 
     def failure(self, target: Target) -> CommandFailure:
         """The failure that explains the lines: no agent, or an agent that needs other arguments."""
         printed = " / ".join(self.lines)
         message = f"{target.entry.name} did not answer initialize, and printed a line that is no message: {printed}"
-        advice = "Does it speak ACP when it is started so?"
+        advice = set_up_advice(target.typed) or "Does it speak ACP when it is started so?"
         return CommandFailure(
             Status.NO_AGENT, "start", message, advice=advice, examine=target.typed, cause="NotAnAgent"
         )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shutil
+import subprocess
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -25,6 +28,7 @@ from accord.errors import (
     ConnectFailed,
     ConnectionLost,
     DeadlineExceeded,
+    InternalError,
     LocalProtocolError,
     NegotiationFailed,
     RateLimited,
@@ -32,10 +36,12 @@ from accord.errors import (
     RequestError,
     TransportError,
 )
+from accord.time_scale import scaled
 from accord.transport.remote import is_address
 
 _UNAUTHORIZED = 401
 
+_NODE_SECONDS = scaled(5.0)
 # How much of an error's `data` is shown: agents put stack traces and whole answers of providers there.
 DATA_CHARACTERS = 400
 
@@ -149,6 +155,36 @@ def _known_login(agent: str) -> str:
     return "" if known is None else login_sentence(known).removesuffix(".")
 
 
+def set_up_advice(agent: str) -> str:
+    """How to set up an agent of the catalogue, for failures that a missing login or key may have caused; or "".
+
+    Where the Node.js on the PATH is too old for it, that comes first: it is the cause of any failure.
+    """
+    from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only when something is wrong
+
+    known = load_catalogue().find(agent)
+    if known is None:
+        return ""
+    node = _node_version() if known.min_node else ""
+    major = re.match(r"v(\d+)\.", node)
+    if major is not None and int(major[1]) < known.min_node:
+        return f"{known.name} needs Node.js {known.min_node} or newer (https://nodejs.org), and {node} is on the PATH"
+    sentence = _known_login(agent)
+    return f"If it is not set up yet: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _node_version() -> str:
+    """The version of the `node` on the PATH; "" where there is none."""
+    node = shutil.which("node")
+    if node is None:
+        return ""
+    try:
+        said = subprocess.run([node, "--version"], capture_output=True, timeout=_NODE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.decode(errors="replace").strip()[:20]
+
+
 def _way(method: dict[str, Any]) -> str:
     name = method.get("name")
     return f"{method['id']} ({name})" if isinstance(name, str) and name else str(method["id"])
@@ -175,9 +211,10 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
 
 def _lost(error: ConnectionLost, name: str, agent: str) -> CommandFailure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
+    advice = set_up_advice(agent) if name in {"start", "session"} else ""
     return CommandFailure(
-        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", examine=agent, agent_stderr=error.stderr_tail,
-        cause="ConnectionLost",
+        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, examine=agent,
+        agent_stderr=error.stderr_tail, cause="ConnectionLost",
     )  # fmt: skip
 
 
@@ -195,9 +232,11 @@ def _limited(error: RateLimited, name: str, _agent: str) -> CommandFailure:
     return CommandFailure(Status.FAILED, name, message, advice=wait, cause="RateLimited")
 
 
-def _refused(error: RequestError, name: str, _agent: str) -> CommandFailure:
+def _refused(error: RequestError, name: str, agent: str) -> CommandFailure:
     message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(error.data)}"
-    return CommandFailure(Status.FAILED, name, message, cause=type(error).__name__)
+    # Many agents have no error of their own for a missing key, or find it missing only when they ask their model.
+    advice = set_up_advice(agent) if isinstance(error, InternalError) and name in {"session", "prompt"} else ""
+    return CommandFailure(Status.FAILED, name, message, advice=advice, cause=type(error).__name__)
 
 
 def _data_text(data: Any, known: Collection[str] = ()) -> str:

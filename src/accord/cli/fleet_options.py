@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 STORE_VARIABLE = "ACCORD_STORE"
+DIRECT_VARIABLE = "ACCORD_STORE_DIRECT"
 SECRET_VARIABLE = "ACCORD_FLEET_SECRET"  # noqa: S105 - the name of a variable
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
 
@@ -45,6 +46,11 @@ def add_store_option(parser: Parser) -> None:
 
 def add_node_options(parser: Parser) -> None:
     add_store_option(parser)
+    parser.add_argument(
+        "--direct-store-file",
+        metavar="FILE",
+        help=f"has that of the server itself where the other leads through a transaction pooler; or {DIRECT_VARIABLE}",
+    )
     parser.add_argument("--node", metavar="NAME", help="the name of this server in a fleet")
     parser.add_argument(
         "--node-address", metavar="URL", help="where the other nodes reach it; http://HOST:PORT unless given"
@@ -91,11 +97,13 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
         UsageFailure: Options that need one were given without it, or do not go together.
     """
     conninfo = store_of(options)
+    direct = _secret(options.direct_store_file, "--direct-store-file", DIRECT_VARIABLE)
     if not conninfo:
         for given, name in (
             (options.node, "--node"),
             (options.node_address, "--node-address"),
             (options.lease, "--lease"),
+            (options.direct_store_file, "--direct-store-file"),
             (options.fleet_secret_file, "--fleet-secret-file"),
         ):
             if given is not None:
@@ -115,7 +123,8 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
     except LocalProtocolError as error:
         raise UsageFailure(str(error)) from error
     lease = {} if options.lease is None else {"lease_seconds": options.lease}
-    return PostgresStore(conninfo, node=name, address=(options.node_address or "").rstrip("/"), **lease)
+    address = (options.node_address or "").rstrip("/")
+    return PostgresStore(conninfo, node=name, address=address, direct=direct or None, **lease)
 
 
 def store_failure(error: StoreError) -> CommandFailure:

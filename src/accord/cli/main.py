@@ -104,16 +104,15 @@ def _main(line: list[str]) -> int:
 
 
 def _run(verb: str, line: list[str]) -> int:
-    from importlib import import_module  # noqa: PLC0415 - not for `--version`
-
-    from accord.cli.status import direct_logs, direct_tracebacks  # noqa: PLC0415
+    from accord.cli.status import direct_logs, direct_tracebacks  # noqa: PLC0415 - not for `--version`
+    from accord.lazy import import_uncollected  # noqa: PLC0415
 
     if verb != "agent":
         _need_directory()
     # An editor that starts the agent shows its log; at a terminal one line is enough.
     direct_logs(warnings=verb == "agent")
     direct_tracebacks()
-    module = import_module(f"accord.cli.verbs.{verb}")
+    module = import_uncollected(f"accord.cli.verbs.{verb}")
     status: int = module.run(line)
     return status
 

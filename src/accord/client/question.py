@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from accord.client.session import Session
+from accord.connection.request import WithdrawnByPeer
 from accord.session.agent_requests import (
+    ANSWERED,
     CommandSubject,
     Elicited,
     ElicitForm,
@@ -22,6 +24,7 @@ from accord.session.agent_requests import (
 )
 from accord.session.claims import CallClaims
 from accord.session.entry import ToolCall
+from accord.session.event import Noticed
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Subject
@@ -35,6 +38,7 @@ __all__ = [
     "PermissionQuestion",
     "UrlQuestion",
     "WiderAnswer",
+    "answered_elsewhere",
     "called",
     "chosen_option",
 ]
@@ -228,6 +232,28 @@ def elicit_question(session: Session | None, request: ElicitForm | ElicitUrl) ->
     if isinstance(request, ElicitForm):
         return FormQuestion(session, request.message, request.schema, request.meta or {})
     return UrlQuestion(session, request.message, request.url, request.elicitation_id, request.meta or {})
+
+
+def answered_elsewhere(withdrawn: asyncio.CancelledError, options: Sequence[PermissionOption]) -> Noticed | None:
+    """The notice for a question that another client of the same session answered; None for any other withdrawal.
+
+    Its `meta` has the answer as the agent sent it, under `accord/answered`.
+    """
+    withdrawal = withdrawn.args[0] if withdrawn.args else None
+    answer = withdrawal.meta.get(ANSWERED) if isinstance(withdrawal, WithdrawnByPeer) else None
+    if not isinstance(answer, dict):
+        return None
+    chosen = answer.get("optionId")
+    if isinstance(chosen, str):
+        name = next((option.name for option in options if option.id == chosen), chosen)
+        title = f"Another client of this session answered: {name}"
+    elif answer.get("outcome") == "cancelled" or answer.get("action") == "cancel":
+        title = "Another client of this session dismissed the question"
+    elif isinstance(answer.get("action"), str):
+        title = f"Another client of this session answered: {answer['action']}"
+    else:
+        return None
+    return Noticed(title, meta={ANSWERED: answer})
 
 
 DISMISSED: Any = object()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -15,6 +17,7 @@ from accord.client.question import (
     ElicitCallback,
     OpenQuestions,
     PermissionCallback,
+    answered_elsewhere,
     elicit_question,
     elicited,
     permission_given,
@@ -42,6 +45,7 @@ from accord.session.agent_requests import (
 from accord.session.capability import ClientCapabilities
 from accord.session.client_requests import Done
 from accord.session.meta_original import ORIGINAL
+from accord.session.option import PermissionOption
 from accord.workspace import Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
@@ -165,7 +169,7 @@ class Services:
         question = permission_question(self._session, request, claims)
         if self._serving.permission is None or not question.options or self._session._is_cancelling:
             return PermissionGiven(None)
-        with self._session._while_agent_waits():
+        with self._asked(question.options):
             answer = await self._questions.call(self._serving.permission, question)
         return permission_given(question, answer)
 
@@ -174,9 +178,24 @@ class Services:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
         if self._session._is_cancelling:
             return Elicited("cancel")
-        with self._session._while_agent_waits():
+        with self._asked(()):
             answer = await self._questions.call(self._serving.elicit, elicit_question(self._session, request))
         return elicited(answer)
+
+    @contextlib.contextmanager
+    def _asked(self, options: Sequence[PermissionOption]) -> Iterator[None]:
+        """The time in which the user is asked.
+
+        A question that another client of the session answered is withdrawn; a notice says which answer counts.
+        """
+        try:
+            with self._session._while_agent_waits():
+                yield
+        except asyncio.CancelledError as withdrawn:
+            notice = answered_elsewhere(withdrawn, options)
+            if notice is not None:
+                self._session._apply(notice)
+            raise
 
     def _need(self, offered: object, method: str) -> None:
         if not offered:

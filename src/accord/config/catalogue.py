@@ -65,6 +65,8 @@ class CatalogueAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     aliases: tuple[str, ...]
     start: tuple[StartLine, ...]
     env: dict[str, str] = {}
+    min_node: int = 0
+    """The oldest Node.js that it runs on, by its major version; 0 where no page names one."""
     editions: tuple[Literal["v1", "v2"], ...]
     install: dict[PackageManager, str]
     login: CatalogueLogin

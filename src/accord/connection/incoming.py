@@ -10,7 +10,7 @@ from accord.connection.admission import LARGE_TEXT_BYTES, SMALL_ANSWER_BYTES, Ad
 from accord.connection.budget import OPEN_REQUEST_BYTES, Budget
 from accord.connection.error_objects import CANCELLED, error_answer, refused, serialize_error
 from accord.connection.lanes import INSIDE
-from accord.connection.request import CURRENT, OpenRequest
+from accord.connection.request import CURRENT, OpenRequest, WithdrawnByPeer
 from accord.connection.sender import Sender
 from accord.errors import ConnectionLost, LocalProtocolError, RequestError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
@@ -72,19 +72,22 @@ class IncomingRequests:
         self._budget.add(_unbegun_bytes(request))
         self._tasks.add(request.task)
 
-    def cancel(self, id_: RequestId) -> None:
-        """The peer withdraws a request. Nothing happens if it is answered or never came."""
+    def cancel(self, id_: RequestId, withdrawal: WithdrawnByPeer | None = None) -> None:
+        """The peer withdraws a request. Nothing happens if it is answered or never came.
+
+        A handler that has begun gets `withdrawal` as the message of its `CancelledError`.
+        """
         request = self._pending.opened(id_)
         if request is None:
             return
         if request.began and request.task is not None:
-            request.task.cancel()
+            request.task.cancel(withdrawal)
             return
         if request.arrived:
             request.admitted = True
             self.start(request)
             # When it has begun, and suspends: before that, a cancel would not reach its code.
-            self._loop.call_soon(self._cancel_begun, request)
+            self._loop.call_soon(self._cancel_begun, request, withdrawal)
             return
         # Not begun: a task that is cancelled now would never run the code that answers.
         request.began = True
@@ -96,9 +99,9 @@ class IncomingRequests:
         self._finish(request, None)
         self.refuse(request.id, CANCELLED, request.method, request.batch)
 
-    def _cancel_begun(self, request: OpenRequest) -> None:
+    def _cancel_begun(self, request: OpenRequest, withdrawal: WithdrawnByPeer | None) -> None:
         if request.task is not None and self._pending.opened(request.id) is request:
-            request.task.cancel()
+            request.task.cancel(withdrawal)
 
     def refuse(self, id_: RequestId, error: ErrorObject, method: str, batch: BatchAnswer | None = None) -> None:
         """Answer a request that has no handler to run, or something that was no request."""

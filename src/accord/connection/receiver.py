@@ -18,7 +18,7 @@ from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.incoming import IncomingRequests
 from accord.connection.lanes import Lanes, in_lane, waiting
 from accord.connection.outgoing import OutgoingCalls
-from accord.connection.request import OpenRequest
+from accord.connection.request import OpenRequest, WithdrawnByPeer
 from accord.connection.sender import Observer
 from accord.connection.update_batches import (
     BATCHED,
@@ -363,7 +363,8 @@ class Receiver:
         value = _plain(params)
         id_ = value.get("requestId") if isinstance(value, dict) else None
         if type(id_) in (int, str):
-            self._incoming.cancel(id_)
+            meta = value.get("_meta")
+            self._incoming.cancel(id_, WithdrawnByPeer(meta) if isinstance(meta, dict) else None)
 
     # --- running
 

@@ -13,7 +13,16 @@ from accord.connection.handlers import Handler
 from accord.jsonrpc.message import RequestId
 from accord.jsonrpc.serialize import BatchAnswer
 
-__all__ = ["CURRENT", "IncomingRequest", "OpenRequest", "current_request"]
+__all__ = ["CURRENT", "IncomingRequest", "OpenRequest", "WithdrawnByPeer", "current_request"]
+
+
+class WithdrawnByPeer(msgspec.Struct, frozen=True):
+    """The message of the `CancelledError` in a handler whose request was withdrawn; has the `_meta` of the withdrawal.
+
+    It is not passed on: calls that such a handler waits for are withdrawn without it.
+    """
+
+    meta: dict[str, Any]
 
 
 class OpenRequest(msgspec.Struct, eq=False):

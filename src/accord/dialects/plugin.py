@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoints, entry_points
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.transport.interface import Transport
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 __all__ = ["GROUP", "DialectPlugin", "dialect_names", "load_dialect"]
 
@@ -83,4 +85,6 @@ def load_dialect(name: str) -> DialectPlugin:
 
 
 def _installed() -> EntryPoints:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - every agent imports this module at its start
+
     return entry_points(group=GROUP)

@@ -27,6 +27,8 @@ log = logging.getLogger("accord.serve")
 T = TypeVar("T")
 
 REFRESH_SECONDS = 1.0
+# A look at the nodes that comes right behind the end of a lease finds it ended.
+_BEHIND_SECONDS = 0.02
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 _SEPARATOR = "."
 
@@ -48,6 +50,9 @@ class Node(Protocol):
 
     @property
     def is_live(self) -> bool: ...
+
+    @property
+    def left_seconds(self) -> float: ...
 
 
 @runtime_checkable
@@ -185,12 +190,20 @@ class ServerFleet:
 
     async def _keep_refreshing(self) -> None:
         while True:
-            await asyncio.sleep(min(REFRESH_SECONDS, self.store.lease_seconds / 3))
+            await asyncio.sleep(self._refresh_pause())
             try:
                 await self._refresh()
             except StoreError as error:
                 self._is_live = False
                 log.warning("the nodes of the fleet cannot be read: %s", error)
+
+    def _refresh_pause(self) -> float:
+        """The time to the next look at the nodes: not longer than any of their leases lasts.
+
+        What is open to a node that does not answer ends with its lease, and clients go on with the next owner.
+        """
+        ends = [node.left_seconds + _BEHIND_SECONDS for name, node in self._nodes.items() if name != self.name]
+        return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)
 
     async def _refresh(self) -> None:
         found: Iterable[Node] = await self.store.nodes()

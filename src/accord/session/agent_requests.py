@@ -7,6 +7,7 @@ from accord.session.event import Meta, TerminalExit, ToolChanged
 from accord.session.option import PermissionOption
 
 __all__ = [
+    "ANSWERED",
     "AwaitTerminal",
     "CommandSubject",
     "ElicitForm",
@@ -29,6 +30,9 @@ __all__ = [
 
 
 # --- requests to the user
+
+ANSWERED = "accord/answered"
+"""The key in the `_meta` of `$/cancel_request` that has the answer of another client (docs/serving.md)."""
 
 
 class CommandSubject(Part):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -50,6 +50,8 @@ class UpdateEncoder(Protocol):
 
     client_terminals: set[str]
     """The terminals that the client itself runs and shows, by id: their output is never sent."""
+    shows_states: ClassVar[bool]
+    """Whether the edition has an update for the state of a session; if not, a state is no more than a `flush`."""
 
     def encode(self, event: Event) -> list[Any]:
         """The updates, in order, that go out as `session/update` notifications."""

@@ -153,6 +153,11 @@ class ToolStates:
             self._calls[call_id].total += size
         return [call_id for call_id in screen.viewers if self._is_due(call_id, size, growth)]
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether something of a call is held back."""
+        return bool(self._held)
+
     def held(self) -> list[str]:
         """The calls of which something is held back."""
         return list(self._held)

@@ -41,8 +41,8 @@ from accord.stores.schema import (
     as_record,
     as_stored,
     as_text,
-    event_rows,
     recognise,
+    rows_of,
     schema_version,
     set_up,
 )
@@ -50,6 +50,9 @@ from accord.stores.text import decode_cursor, decode_event, encode_cursor, is_pr
 
 __all__ = ["Batch", "Database"]
 
+# With so many pages of 4 KiB in the write-ahead log a commit moves them to the file itself: in processes that write too
+# little for `checkpoint`, and where the log grows faster than it is moved.
+_LOG_PAGES = 4000
 # How long to wait between two tries to open a file that another process is just setting up.
 _RETRY_SECONDS = 0.01
 
@@ -58,7 +61,9 @@ class Batch(Protocol):
     """Events of one session to append; `position` becomes that of the last event of the log."""
 
     session_id: str
-    texts: list[bytes]
+    lines: bytes
+    """The events, a line for each."""
+    count: int
     position: int
 
 
@@ -135,6 +140,7 @@ class Database:
             # cache.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             # Deleted data is also overwritten in the file.
             connection.execute("PRAGMA secure_delete = ON")
             set_up(connection, str(path))
@@ -156,6 +162,14 @@ class Database:
         except BaseException:
             connection.close()
             raise
+
+    def checkpoint(self) -> None:
+        """Move committed data from the write-ahead log to the file; no writer waits for it.
+
+        Data that cannot be moved now, because a reader needs it or the disk is full, stays in the log.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def close(self) -> None:
         """Close the connection; the last one leaves a single file."""
@@ -259,15 +273,15 @@ class Database:
             raise not_owned(session_id)
 
     def _append_group(self, row: _Row, group: list[Batch]) -> None:
-        position = row.events
-        texts: list[bytes] = []
+        end = position = row.events
         for batch in group:
-            texts += batch.texts
-            batch.position = position + len(texts)
-        prompted = row.prompted or any(map(is_prompt, texts))
-        for row_texts in event_rows(texts):
-            position += len(row_texts)
-            values = (row.number, position, len(row_texts), b"\n".join(row_texts))
+            end += batch.count
+            batch.position = end
+        lines = b"\n".join([batch.lines for batch in group if batch.count])
+        prompted = row.prompted or any(map(is_prompt, lines.split(b"\n")))
+        for count, row_lines in rows_of(lines, end - position):
+            position += count
+            values = (row.number, position, count, row_lines)
             self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", values)
         counted = (position, int(prompted), row.number)
         self._connection.execute("UPDATE sessions SET events = ?, prompted = ? WHERE number = ?", counted)

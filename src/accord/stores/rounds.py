@@ -16,7 +16,7 @@ from typing import TypeVar
 from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores.errors import LossLedger, closed
-from accord.stores.text import encode_event
+from accord.stores.text import encode_events
 
 __all__ = ["QueuedEvents", "RoundWriter", "as_awaitable"]
 
@@ -29,13 +29,20 @@ MAX_ROUND_BYTES = 1024 * 1024
 class QueuedEvents:
     """Queued events of one session; `position` becomes that of the last event of the log."""
 
-    __slots__ = ("position", "session_id", "texts", "ticket")
+    __slots__ = ("count", "lines", "position", "session_id", "ticket")
 
-    def __init__(self, ticket: int, session_id: str, texts: list[bytes]) -> None:
+    def __init__(self, ticket: int, session_id: str, lines: bytes, count: int) -> None:
         self.ticket = ticket
         self.session_id = session_id
-        self.texts = texts
+        self.lines = lines
+        """The events, a line for each."""
+        self.count = count
         self.position = 0
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The text of each event."""
+        return self.lines.split(b"\n") if self.count else []
 
 
 class _Round:
@@ -85,14 +92,14 @@ class RoundWriter:
     # --- on the loop
 
     def _queue(self, session_id: str, events: Sequence[Event]) -> QueuedEvents:
-        texts = [encode_event(event) for event in events]
+        lines = encode_events(events)
         with self._lock:
             self._refuse_when_closed()
-            queued = QueuedEvents(self._ledger.issue(), session_id, texts)
+            queued = QueuedEvents(self._ledger.issue(), session_id, lines, len(events))
             if not self._ledger.lose_also(session_id, queued.ticket):
                 current = self._rounds[-1]
                 current.queued.append(queued)
-                current.size_bytes += sum(map(len, texts))
+                current.size_bytes += len(lines)
                 if current.size_bytes >= MAX_ROUND_BYTES:
                     self._start_round()
         return queued

@@ -26,6 +26,7 @@ __all__ = [
     "as_text",
     "event_rows",
     "recognise",
+    "rows_of",
     "schema_version",
     "set_up",
 ]
@@ -145,6 +146,15 @@ def event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
             row, size = [], 0
     if row:
         yield row
+
+
+def rows_of(lines: bytes, count: int) -> Iterator[tuple[int, bytes]]:
+    """`event_rows` for so many events that are joined already, a line for each: the size and the text of each row."""
+    if len(lines) >= _MAX_ROW_BYTES:
+        for row in event_rows(lines.split(b"\n")):
+            yield len(row), b"\n".join(row)
+    elif count:
+        yield count, lines
 
 
 def as_stored(text: str) -> str | bytes:

@@ -83,6 +83,7 @@ class ConnectionRecorder:
     def stderr(self, data: bytes) -> None:
         """Record what the agent wrote to stderr."""
         self._stderr.feed(data)
+        self._stderr.flush()
 
     def note(self, remark: str) -> None:
         """Record a remark of ours."""

@@ -32,6 +32,10 @@ MAX_LINE_BYTES = 512 * 1024 * 1024
 """A message has at most 64 MiB; escaped as a string, and as base64, it is longer."""
 
 
+# No recording is silent for so long before its second record: a later first time is one since 1970.
+_LONGEST_SECONDS = 365 * 86400.0
+
+
 class RowFilter(NamedTuple):
     """Rows that a reader wants: every part that is given must hold."""
 
@@ -60,6 +64,7 @@ class TraceIndex:
         self._columns = IndexColumns()
         self._end = 0
         self._block, self._block_at = b"", 0
+        self._begin, self._looked_at = 0.0, 0
         self._file_kept = IndexFile(path)
         try:
             self._file: IO[bytes] = path.open("rb", buffering=0)
@@ -165,8 +170,22 @@ class TraceIndex:
         return RecordKind(self._columns.kind[row])
 
     def time(self, row: int) -> float:
-        """When it crossed."""
+        """When it crossed; 0 where the record has no time."""
         return self._columns.time[row]
+
+    @property
+    def begin(self) -> float:
+        """The time of the first record that has one; 0 where the times count from the begin of the recording."""
+        times = self._columns.time
+        while not self._begin and self._looked_at < len(times):
+            self._begin = times[self._looked_at]
+            self._looked_at += 1
+        counts_from_zero = self._looked_at > 1 and self._begin < _LONGEST_SECONDS
+        return 0.0 if counts_from_zero else self._begin
+
+    def has_time(self, row: int) -> bool:
+        """Whether the record of a row has a time."""
+        return bool(self._columns.time[row]) or not self.begin
 
     def method(self, row: int) -> str:
         """The method; of an answer, that of its request. Empty where it is unknown."""
@@ -202,11 +221,13 @@ class TraceIndex:
         return None if partner == NO_PARTNER or partner >= len(self) else partner
 
     def latency(self, row: int) -> float | None:
-        """The seconds between a request and this answer; None for everything else."""
+        """The seconds between a request and this answer; None for everything else, and where one has no time."""
         if self._columns.kind[row] not in (RecordKind.RESULT, RecordKind.ERROR):
             return None
         asked = self.partner(row)
-        return None if asked is None else self._columns.time[row] - self._columns.time[asked]
+        if asked is None or not (self.has_time(row) and self.has_time(asked)):
+            return None
+        return self._columns.time[row] - self._columns.time[asked]
 
     @property
     def sessions(self) -> list[str]:

@@ -34,7 +34,7 @@ _READ_BYTES = 256 * 1024
 # A recorder that waits in `read` is woken by every write of the relay, which costs the relay more than the write
 # itself. So it looks into the pipe every few milliseconds, unless much is in it.
 _SMALL_READ_BYTES = 64 * 1024
-_REST_SECONDS = 0.003
+_REST_SECONDS = 0.005
 
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031
@@ -164,19 +164,29 @@ class _Recorder:
         ]
 
     def feed(self, data: bytes) -> bytes:
-        """Record whole frames; gives back the rest."""
+        """Record whole frames, with one write for all of them; gives back the rest."""
         at = 0
         while len(data) - at >= _HEAD.size:
             number, moment, length = _HEAD.unpack_from(data, at)
             start = at + _HEAD.size
             if len(data) - start < length:
                 break
-            self.take(number, data[start : start + length], moment)
+            self._record(number, data[start : start + length], moment)
             at = start + length
+        self.flush()
         return data[at:]
 
     def take(self, number: int, data: bytes, moment: float) -> None:
         """Record one frame; never raises."""
+        self._record(number, data, moment)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what was recorded; never raises."""
+        if self._streams:
+            self._streams[0].flush()
+
+    def _record(self, number: int, data: bytes, moment: float) -> None:
         if self._writer is None:
             return
         if number < len(self._streams):
@@ -192,7 +202,6 @@ class _Recorder:
                 self._writer.start(int(pid), [word.decode("utf-8", "surrogateescape") for word in words])
             else:
                 self._writer.end(int(data))
-            self._writer.flush()
         except Exception as error:  # noqa: BLE001 - as above
             self._report(f"the recorder failed ({type(error).__name__})")
 

@@ -37,12 +37,11 @@ class _Recorder:
         self._skipped_bytes = 0
 
     def feed(self, data: bytes, moment: float | None = None) -> None:
-        """Record what `data` completes; it is in the file when this returns. `moment` is when it was read."""
+        """Record what `data` completes; `moment` is when it was read. It is in the file when the writer was flushed."""
         t = self._writer.now() if moment is None else self._writer.time_of(moment)
         # No slice can hold more than the end of one text over the limit.
         for at in range(0, len(data), self._max_bytes):
             self._feed(data if len(data) <= self._max_bytes else data[at : at + self._max_bytes], t)
-        self._writer.flush()
 
     def finish(self) -> None:
         """Record the rest of a stream that has ended."""
@@ -51,7 +50,6 @@ class _Recorder:
             self._put_cut(t)
         for text in self._reader.finish():
             self._put(text, t, "no-newline-at-end" if self._reader.framing != "headers" else "")
-        self._writer.flush()
 
     def _feed(self, data: bytes, t: float) -> None:
         if self._skipped_bytes:
@@ -195,7 +193,13 @@ class SafeRecorder:
             self._has_crashed = True
             self._writer.lose()
             self._report(f"the recorder failed ({type(error).__name__}); the conversation goes on without it")
-            return
+
+    def flush(self) -> None:
+        """Write what was recorded of all streams of this writer; never raises. A disk that fails is reported."""
+        try:
+            self._writer.flush()
+        except Exception as error:  # noqa: BLE001 - as above
+            self._report(f"the recorder failed ({type(error).__name__}); the conversation goes on without it")
         failure = self._writer.failure
         if failure is not None:
             self._report(f"{self._writer.path} cannot be written: {failure.strerror}; the conversation goes on")

@@ -58,12 +58,13 @@ def statistics_of(index: TraceIndex, rows: Iterable[int] | None = None) -> Trace
     found = TraceStatistics()
     counts: dict[tuple[int, int], MethodCounts] = {}
     columns = columns_of(index)
+    begin, is_first = index.begin, True
     connections: set[int] = set()
     sessions: set[int] = set()
     for row in range(len(index)) if rows is None else rows:
         kind, time = columns.kind[row], columns.time[row]
-        if not found.records:
-            found.begin = time
+        if is_first and (time or not begin):
+            found.begin, is_first = time, False
         found.records += 1
         found.end = max(found.end, time)
         found.size_bytes += columns.size[row]
@@ -103,6 +104,6 @@ def _count(
     if kind == RecordKind.ERROR:
         entry.errors += 1
         found.errors += 1
-    asked = columns.partner[row]
-    if asked != NO_PARTNER:
-        entry.latencies.append(columns.time[row] - columns.time[asked])
+    latency = index.latency(row)
+    if latency is not None:
+        entry.latencies.append(latency)

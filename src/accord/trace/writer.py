@@ -96,7 +96,7 @@ class TraceWriter:
         self._agent = agent
         self._framing = framing
         self._lock = Lock()
-        self._lines: list[bytes] = []
+        self._held: list[bytes] = []
         self._held_bytes = 0
         self._written_bytes = 0
         self._epoch = time.time()
@@ -178,12 +178,12 @@ class TraceWriter:
                     continue
                 except UnicodeDecodeError:
                     pass  # `text` has an encoding for it
-            self._put_lines(lines)
+            self._put_lines(b"".join(lines))
             lines = []
             self.texts -= 1
             self.text(source, target, text, connection=connection, framing=framing, t=moment)
         self.texts += len(texts)
-        self._put_lines(lines)
+        self._put_lines(b"".join(lines))
 
     def stderr(
         self,
@@ -274,47 +274,51 @@ class TraceWriter:
         return "" if framing is None or framing == self._framing else framing
 
     def _put(self, record: msgspec.Struct) -> None:
-        self._put_lines([_encode(record) + b"\n"])
+        self._put_lines(_encode(record) + b"\n")
 
-    def _put_lines(self, lines: list[bytes]) -> None:
+    def _put_lines(self, lines: bytes) -> None:
         with self._lock:
-            self._lines += lines
-            self._held_bytes += sum(map(len, lines))
+            self._held.append(lines)
+            self._held_bytes += len(lines)
             if self._held_bytes > _BUFFER_BYTES:
                 self._flush()
 
     def _flush(self) -> None:
-        lines, self._lines, self._held_bytes = self._lines, [], 0
+        lines = b"".join(self._held)
+        self._held, self._held_bytes = [], 0
         if not lines:
             return
         if self._file < 0:
-            self.lost += len(lines)
+            self.lost += lines.count(b"\n")
             return
         try:
-            self._write(b"".join(lines))
+            self._write(lines)
         except OSError as error:
             self.failure = self.failure or error
-            self.lost += len(lines)
             return
         if self._max_bytes is not None and self._written_bytes >= self._max_bytes:
             self._rotate()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, lines: bytes) -> None:
+        data = lines
         if self._gzip is not None:
             import zlib  # noqa: PLC0415 - only with gzip
 
-            data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
+            data = self._gzip.compress(lines) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
         except OSError:
-            self._take_back()
+            self._take_back(lines, len(data) - len(rest))
             raise
         self._written_bytes += len(data)
 
-    def _take_back(self) -> None:
-        """Remove the begin of a write that failed: the next line must not be glued to half a line."""
+    def _take_back(self, lines: bytes, written_bytes: int) -> None:
+        """Keep the whole lines of a write that failed: the next line must not be glued to half a line."""
+        kept_bytes = 0 if self._gzip is not None else lines.rfind(b"\n", 0, written_bytes) + 1
+        self.lost += lines.count(b"\n", kept_bytes)
+        self._written_bytes += kept_bytes
         try:
             os.ftruncate(self._file, self._written_bytes)
         except OSError as error:
@@ -335,7 +339,7 @@ class TraceWriter:
         self._shut()
         self._file, self.part, self._written_bytes = file, part, 0
         self._gzip = self._begin_stream()
-        self._lines.append(_encode(self._header()) + b"\n")
+        self._held.append(_encode(self._header()) + b"\n")
         self._flush()
 
     def _shut(self) -> None:

@@ -1,4 +1,4 @@
-"""Agents that conform to v1 and do what a hasty judge takes for a fault; each was seen in real agents."""
+"""Agents that conform and do what a hasty judge takes for a fault; each was seen in real agents."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Any
 
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
+from tests.check.faults.reference.agent_v2 import FullV2
 from tests.check.faults.reference.raw import INTERNAL_ERROR, INVALID_PARAMS, Refused
 from tests.check.faults.reference.store import Session
 
 __all__ = [
     "CAREFUL",
+    "KeepsPromptedSessions",
+    "KeepsPromptedSessionsV2",
     "KillsAndWaits",
     "LoadsOnlyAfterRestart",
     "LoadsOnlyWhatIsClosed",
+    "NeverResumesWithOtherRoots",
     "RefusesSomeValues",
     "StuckOnce",
 ]
@@ -68,6 +72,46 @@ class LoadsOnlyAfterRestart(LoadsOnlyWhatIsClosed):
         return said
 
 
+class KeepsPromptedSessions(FullV1):
+    """Forgets a closed session without a turn, and does not answer prompts of a session that it closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed: set[str] = set()
+
+    async def on_session_close(self, params: dict[str, Any]) -> Any:
+        session = self.find(params)
+        self.closed.add(session.id)
+        result = await super().on_session_close(params)
+        if not session.history:
+            self.store.forget(session.id)
+        return result
+
+    async def on_session_prompt(self, params: dict[str, Any]) -> Any:
+        if params.get("sessionId") in self.closed - self.sessions.keys():
+            await asyncio.Event().wait()
+        return await super().on_session_prompt(params)
+
+
+class NeverResumesWithOtherRoots(KeepsPromptedSessions):
+    """The same, and refuses to resume a session with other roots than it had."""
+
+    def roots_of(self, params: dict[str, Any]) -> list[str]:
+        roots = super().roots_of(params)
+        if roots and "sessionId" in params:
+            raise Refused(INVALID_PARAMS, "Other roots")
+        return roots
+
+
+class KeepsPromptedSessionsV2(FullV2):
+    """Forgets a closed session without a turn."""
+
+    async def close(self, id_: Any) -> None:
+        await super().close(id_)
+        if id_ in self.kept and not self.kept[id_].history():
+            del self.kept[id_]
+
+
 class RefusesSomeValues(FullV1):
     """Offers values that the user's plan does not have, and refuses them."""
 
@@ -98,4 +142,4 @@ class StuckOnce(PlainV1):
         return await super().turn(session, blocks)
 
 
-CAREFUL = (KillsAndWaits, LoadsOnlyWhatIsClosed, LoadsOnlyAfterRestart, RefusesSomeValues)
+CAREFUL = (KeepsPromptedSessions, KillsAndWaits, LoadsOnlyWhatIsClosed, LoadsOnlyAfterRestart, RefusesSomeValues)

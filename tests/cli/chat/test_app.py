@@ -33,6 +33,7 @@ from accord.session.event import (
     ToolChanged,
     UnknownUpdate,
 )
+from accord.testing import AgentPeer, ScriptedAgent
 from tests.cli.chat.actors import NOISE, make_actor
 from tests.cli.chat.rig import EDITIONS, Chat, open_chat
 
@@ -138,6 +139,33 @@ async def test_an_error_is_shown_with_what_to_do_and_the_session_goes_on(tmp_pat
 
 
 # --- permission
+
+
+async def test_a_question_that_another_client_answered_goes_away_and_a_notice_says_which_answer_counts(
+    tmp_path: Path,
+) -> None:
+    is_shown = asyncio.Event()
+
+    async def script(peer: AgentPeer) -> None:
+        await peer.greet()
+        session = await peer.open_session()
+        prompt = await peer.take_prompt()
+        options = [{"optionId": "yes", "name": "Yes, delete it", "kind": "allow_once"}]
+        params = {"sessionId": session, "toolCall": {"toolCallId": "t1", "title": "Delete a.py"}, "options": options}
+        question = await peer.request("session/request_permission", params)
+        await is_shown.wait()
+        answered = {"accord/answered": {"outcome": "selected", "optionId": "yes"}}
+        await peer.notify("$/cancel_request", {"requestId": question, "_meta": answered})
+        await peer.expect_answer(question)
+        await peer.end(prompt, "end_turn")
+
+    async with open_chat(ScriptedAgent(script), tmp_path) as chat:
+        await chat.say("tidy up")
+        await chat.until(lambda: isinstance(chat.app.screen, PermissionDialog), "the question")
+        is_shown.set()
+        await chat.until(lambda: not isinstance(chat.app.screen, PermissionDialog), "the end of the question")
+        await chat.sees("Another client", "delete it")  # a toast has several lines
+        await chat.idle()
 
 
 @every_edition
@@ -462,9 +490,7 @@ async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with
     async with open_chat(actor.agent, tmp_path, ready=False, find=find) as chat:
         if wants_login:
             # This agent has no way to log in: the next message tries it again.
-            await chat.sees("it names no way to log in")
-            await chat.press("escape")
-            await chat.sees("choose how to log in")
+            await chat.sees("It offers no login")
             await chat.say("anew")
         await chat.sees("You said: hello")
         await chat.ready()

@@ -72,3 +72,43 @@ async def test_an_agent_that_dies_is_a_sentence_with_its_last_words(tmp_path: Pa
     async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
         await chat.sees("failed", "no key: set KEY first")
         assert not REPR.search(chat.text)
+
+
+SET_UP = "If it is not set up yet: set `KEY`"
+
+
+@pytest.mark.parametrize(
+    ("error", "doing", "is_named"),
+    [
+        (accord.ConnectionLost("it ended"), "starting the agent", True),
+        (accord.AuthRequired(), "the prompt", True),
+        (accord.InternalError(), "the prompt", True),
+        (accord.ConnectionLost("it ended"), "the prompt", False),
+        (accord.InvalidParams(), "the prompt", False),
+    ],
+)
+def test_how_to_set_the_agent_up_is_named_where_a_missing_key_may_be_the_cause(
+    error: Exception, doing: str, *, is_named: bool
+) -> None:
+    note = failure_note(error, doing, set_up=SET_UP)
+    assert note.advice.startswith(SET_UP) == is_named
+    assert failure_note(error, doing).advice in note.advice
+
+
+def test_an_agent_that_ended_before_there_was_a_session_is_not_said_to_go_on_with_one() -> None:
+    assert (
+        "goes on with the session" not in failure_note(accord.ConnectionLost("it ended"), "starting the agent").advice
+    )
+
+
+async def test_an_agent_without_a_login_of_its_own_is_not_said_to_let_you_choose_one(tmp_path: Path) -> None:
+    agent = accord.Agent("locked", store=None)
+
+    @agent.prompt
+    async def reply(turn: accord.agent.Turn) -> None:
+        del turn
+        raise accord.AuthRequired
+
+    async with open_chat(agent, tmp_path, set_up=lambda: SET_UP) as chat:
+        await chat.say("hello")
+        await chat.sees("It offers no login", "set `KEY`")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
 
 from accord.errors import StoreError
 from accord.stores import PostgresStore
+from accord.stores.postgres.connection import DatabaseAddress, PostgresConnection
+from accord.stores.postgres.lease import NodeLease
 from tests.limits import limit
 from tests.postgres import Database
 from tests.stores.postgres.proxy import proxied
@@ -213,3 +219,152 @@ async def test_a_claim_waits_for_a_renewal_that_is_being_committed(database: Dat
             await claiming
         assert caught.value.reason == "in_use"
         assert await store.append("a", words(1)) == 1
+
+
+async def test_a_session_that_is_made_while_the_lease_ends_is_made_once_and_owned(database: Database) -> None:
+    async with opened(database, "one", lease_seconds=1.0) as store:
+        await store.open()
+        first = store.incarnation
+        with psycopg.connect(database.conninfo) as other:
+            other.execute("lock table accord.sessions in exclusive mode")
+            making = asyncio.create_task(store.create(record("a"), owned=True))
+            await waits_for_a_lock(database, 1)
+            # Its transaction holds the row of the node, so that no renewal comes through either.
+            await soon(lambda: store.incarnation != first, "the lease does not end")
+            other.rollback()
+        await making
+        owner = await store.owner_of("a")
+        assert owner is not None
+        assert owner.incarnation == store.incarnation != first
+        assert database.run("select count(*) from accord.sessions") == [(1,)]
+        assert await store.append("a", words(1)) == 1
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+async def test_a_session_whose_owner_lost_its_lease_meanwhile_leaves_no_row(
+    database: Database, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    async with opened(database, "one", lease_seconds=30.0) as store:
+        await store.open()
+        claim = NodeLease.claim
+        left = [lost]
+
+        def lose_first(lease: NodeLease, *arguments: Any) -> bool:
+            if left[0]:
+                left[0] -= 1
+                lease.lose()
+            return claim(lease, *arguments)
+
+        monkeypatch.setattr(NodeLease, "claim", lose_first)
+        if lost == 1:
+            await store.create(record("a"), owned=True)
+            assert database.run("select epoch from accord.sessions") == [(1,)]
+            assert await store.append("a", words(1)) == 1
+        else:
+            assert await reason(lambda: store.create(record("a"), owned=True)) == "slow"
+            assert database.run("select count(*) from accord.sessions") == [(0,)]
+
+
+PROGRAMS = {
+    "store": """
+import asyncio, sys
+from accord import PostgresStore, SessionRecord
+
+async def main():
+    store = PostgresStore(sys.argv[1], node="gone", lease_seconds=120.0)
+    await store.create(SessionRecord("a", "/work", 1.0, 1.0), owned=True)
+
+asyncio.run(main())
+""",
+    "agent": """
+import sys
+import accord
+
+agent = accord.Agent("short", version="1", store=accord.PostgresStore(sys.argv[1], node="gone", lease_seconds=120.0))
+
+@agent.prompt
+async def reply(turn):
+    await turn.say("hello")
+
+agent.run()
+""",
+}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_a_program_that_ends_without_closing_its_store_lets_go_of_its_name_and_its_sessions(
+    database: Database, kind: str
+) -> None:
+    hello = {"protocolVersion": 1, "clientCapabilities": {}}
+    texts = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}},
+    ]
+    done = subprocess.run(
+        # A connection that is left open would be warned of on stderr.
+        [sys.executable, "-W", "default", "-c", PROGRAMS[kind], database.conninfo],
+        input="".join(json.dumps(text) + "\n" for text in texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=limit(60.0),
+    )
+    assert done.stderr == ""
+    assert database.run("select name, until <= clock_timestamp() from accord.nodes") == [("gone", True)]
+    assert database.run("select count(*) from accord.sessions") == [(1,)]
+
+
+async def test_a_lock_that_is_missing_after_a_promotion_is_no_sign_of_death(database: Database) -> None:
+    with proxied(database) as proxy:
+        async with (
+            opened(database.through(proxy.port), "one", lease_seconds=120.0) as store,
+            opened(database, "other") as other,
+        ):
+            await store.create(record("a"), owned=True)
+            await other.open()
+            # Its connections are gone, and it does not come back: to another node it looks dead.
+            proxy.refuses = True
+            own = database.run("select lock from accord.nodes where name = 'one'")[0][0]
+            assert database.cut(f"pid in (select pid from pg_locks where {lock_is(own)})") == 1  # noqa: S608
+            timeline = database.run("select timeline from accord.nodes where name = 'one'")[0][0]
+            # Unless it was last seen by the primary before this one.
+            database.run("update accord.nodes set timeline = '0000004D' where name = 'one'")
+            assert await reason(lambda: other.acquire("a")) == "in_use"
+            database.run("update accord.nodes set timeline = %s where name = 'one'", [timeline])
+            assert await other.acquire("a")
+
+
+def lock_is(number: int) -> str:
+    return f"locktype = 'advisory' and (classid::bigint << 32 | objid::bigint) = {number}"
+
+
+def test_a_pooler_that_shares_servers_between_transactions_is_recognised(database: Database) -> None:
+    address = DatabaseAddress(database.conninfo, 5.0)
+
+    class Pooled(PostgresConnection):
+        """As through a pooler: the server announced itself under another number."""
+
+        announced_process = 0
+
+    class TransactionPool(DatabaseAddress):
+        """Every client gets the same server."""
+
+        def connect(self) -> PostgresConnection:
+            return Shared(connected)
+
+    class Shared(Pooled):
+        def close(self) -> None:
+            """The server stays."""
+
+    connected = address.connect()._connected
+    own, other = address.connect(), Pooled(address.connect()._connected)
+    try:
+        address.require_own_process(own)
+        address.require_own_process(other)  # a pool in session mode
+        with pytest.raises(StoreError, match="direct=") as caught:
+            TransactionPool(database.conninfo, 5.0).require_own_process(Shared(connected))
+        assert caught.value.reason == "pooled"
+    finally:
+        connected.close()
+        own.close()
+        other.close()

@@ -1,4 +1,4 @@
-"""One session, one owner on many machines: real processes that are killed and stopped, on one PostgreSQL."""
+"""The leases of nodes on one PostgreSQL: real processes that are killed, stopped past their lease, and of one name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from tests.limits import limit
 from tests.postgres import Database
 from tests.stores.places import LEASE_SECONDS
-from tests.stores.test_owner import Holder
 from tests.stores.test_processes import PATIENCE_SECONDS
+from tests.stores.test_two_processes import Holder
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them"),
@@ -47,25 +47,6 @@ def epochs(database: Database) -> list[tuple[int, int, int]]:
     """The epoch, first and last position of each row of the log, in order."""
     rows = database.run("select epoch, last - count + 1, last from accord.events order by session, last")
     return [(epoch, first, last) for epoch, first, last in rows]
-
-
-def test_a_session_of_a_live_node_is_refused(holders: tuple[Holder, Holder]) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert other.do("acquire a") == "in_use"
-    for write in ("append a stolen", "patch a stolen", "delete a"):
-        assert other.do(write) == "in_use", write
-    assert one.do("append a mine") == "1"
-    assert other.do("read a") == "['mine']"
-    assert one.do("create b owned") == "None"
-    assert other.do("acquire b") == "in_use"
-    assert other.do("fork a c") == "None"
-    assert one.do("acquire c") == "in_use"
-    assert one.do("release a") == "None"
-    assert other.do("acquire a") == "True"
-    assert one.do("append a late") == "in_use"
-    assert other.do("close") == "None"
-    assert one.do("acquire a") == "True"
 
 
 def test_the_sessions_of_a_killed_node_are_free_long_before_its_lease_is_over(
@@ -155,28 +136,3 @@ def test_the_second_of_two_live_nodes_of_one_name_is_refused(database: Database)
         for each in (one, twin):
             each.child.kill()
             each.end()
-
-
-def test_two_stores_of_one_process_are_one_owner(holders: tuple[Holder, Holder], database: Database) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    assert one.do("second acquire a") == "False"
-    assert database.run("select count(*) from accord.nodes where name = 'one'") == [(1,)]
-    assert one.do("second append a from_the_second") == "1"
-    assert one.do("second release a") == "None"
-    assert other.do("acquire a") == "in_use"
-    assert one.do("close") == "None"
-    assert other.do("acquire a") == "True"
-    assert one.do("second close") == "None"
-
-
-@pytest.mark.parametrize("kind", ["child", "program"])
-def test_a_child_does_not_keep_the_sessions_of_its_dead_parent(holders: tuple[Holder, Holder], kind: str) -> None:
-    one, other = holders
-    assert one.do("acquire a") == "True"
-    child = int(one.do(kind))
-    try:
-        one.die()
-        until_taken(other, LEASE_SECONDS + limit(10.0))
-    finally:
-        os.kill(child, signal.SIGKILL)

@@ -51,7 +51,7 @@ async def test_tables_of_an_earlier_step_are_brought_up_and_keep_what_they_have(
     async with opened(database) as store:
         assert await store.read("a") == words(3)
         assert [found.id for found in (await store.search_sessions("word")).records] == ["a"]
-    assert version(database) == [(2, 1)]
+    assert version(database) == [(schema.SCHEMA_VERSION, 1)]
     brought_up = columns(database)
     database.run("drop schema accord cascade")
     async with opened(database) as store:

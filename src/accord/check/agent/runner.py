@@ -349,10 +349,10 @@ class AgentRunner:
         except Silence as silence:
             run.failure = StepFailed(str(silence))
         except Untouched as untouched:
-            self.evidence.skipped[step.name] = str(untouched)
+            self.evidence.skipped[step.name] = run.skipped = str(untouched)
             self.evidence.untouched.append(str(untouched))
         except OSError as error:
-            self._skip_without_files(step, error)
+            run.skipped = self._skip_without_files(step, error)
         except PROBLEMS as error:
             run.failure = StepFailed(unexpected("agent", error))
         if wire.overflowed:
@@ -372,11 +372,12 @@ class AgentRunner:
         grouped.is_silence = True
         return grouped
 
-    def _skip_without_files(self, step: CheckStep, error: OSError) -> None:
-        """Skip a step whose files cannot be made, since the directory is on another machine."""
+    def _skip_without_files(self, step: CheckStep, error: OSError) -> str:
+        """Skip a step whose files cannot be made, since the directory is on another machine; returns the reason."""
         if not isinstance(self._program, AgentAddress):
             raise error
-        self.evidence.skipped[step.name] = f"no files can be made in {self._folder}: {error.strerror}"
+        reason = self.evidence.skipped[step.name] = f"no files can be made in {self._folder}: {error.strerror}"
+        return reason
 
     async def restore(self) -> list[Restored]:
         """Verify in a new process that every setting is restored, and restore the others."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from accord.check.agent.conversation import AgentConversation, can, step
-from accord.check.agent.exchange import answer_or_none, ask_all, ask_and_wait, closed, comes, folders
+from accord.check.agent.exchange import answer_or_none, ask_all, closed, comes, folders
 from accord.check.agent.queries import (
     RecordedRequest,
     answers_to,
@@ -118,7 +118,10 @@ def _modes_of(agent: AgentConversation, session: str) -> dict[str, Any] | None:
 
 @step(gate=gate("additionalDirectories"), order=45)
 async def additional_directories(agent: AgentConversation) -> Notes:
-    """A session with a second root, a turn, and resumed with another root where that is advertised."""
+    """A session with a second root and a turn; closed, resumed with another root, and a turn, where that is advertised.
+
+    Many agents keep a session only from its first turn on. One that was not resumed stays closed: it gets no prompt.
+    """
     with folders(agent, "one", "two") as (one, two):
         params: Notes = {"cwd": agent.cwd, "mcpServers": [], "additionalDirectories": [str(one)]}
         new = agent.ask("session/new", params)
@@ -126,10 +129,13 @@ async def additional_directories(agent: AgentConversation) -> Notes:
         notes: Notes = {"new": new}
         if session is None:
             return notes
+        await agent.turn(session)
         if can(agent, "resume") and await closed(agent, session):
             again = {"sessionId": session, "cwd": agent.cwd, "additionalDirectories": [str(two)]}
-            notes["resume"] = await ask_and_wait(agent, "session/resume", again)
-        return {**notes, "session": session, "prompt": await agent.turn(session)}
+            resumed = await answer_or_none(agent, agent.ask("session/resume", again))
+            if resumed is not None and "result" in resumed:
+                await agent.turn(session)
+        return {**notes, "session": session}
 
 
 def _session_in(answer: dict[str, Any] | None) -> str | None:

@@ -60,11 +60,23 @@ class StepResult:
     end: int
     notes: dict[str, Any] = field(default_factory=dict)
     failure: StepFailed | None = None
+    skipped: str = ""
+    """The reason why the checker gave it up, where the program is not at fault."""
     _answers: dict[str, list[tuple[Entry, dict[str, Any]]]] = field(default_factory=dict, repr=False)
     _sorted: int = field(default=0, repr=False)
 
     def __getitem__(self, note: str) -> Any:
-        return self.notes[note]
+        """A note of the step.
+
+        Raises:
+            StepFailed: The step failed before it.
+            Inconclusive: The step did not come so far for another reason.
+        """
+        if note in self.notes:
+            return self.notes[note]
+        if self.failure is not None:
+            raise self.failure
+        raise Inconclusive(self.skipped or f"{self.name} has no {note!r} to judge")
 
     def get(self, note: str) -> Any:
         return self.notes.get(note)

@@ -193,9 +193,7 @@ class ChatApp(ChatScreen):
         self.composer.put(f"{text}\n{written}" if written.strip() else text)
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        picker = Picker(
-            own("The agent wants you to log in"), login_items(methods), empty=own("it names no way to log in")
-        )
+        picker = Picker(own("The agent wants you to log in"), login_items(methods))
         return await answered(self, picker)
 
     @contextlib.contextmanager

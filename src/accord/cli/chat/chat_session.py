@@ -15,7 +15,7 @@ import msgspec
 from accord.cli.agent_session import SessionRequest, logged_in, open_session
 from accord.cli.chat.agent_log import AgentLog
 from accord.cli.chat.completion import prompt_of
-from accord.cli.chat.failures import ending_note, failure_in, failure_note
+from accord.cli.chat.failures import OPENING, ending_note, failure_in, failure_note
 from accord.cli.show.presentation import Note, respawn_note
 from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
@@ -64,6 +64,8 @@ class ChatOptions:
     prepare: Prepare | None = None
     known: Callable[[], tuple[Sequence[SessionSummary], set[str]]] = field(default=lambda: ((), set()))
     """Sessions in our records, beside those that the agent lists, and the ids of those to leave out."""
+    set_up: Callable[[], str] = field(default=str)
+    """How the agent is set up, for failures that a missing login or key may have caused; asked when one happens."""
 
 
 class ChatView(Protocol):
@@ -207,13 +209,13 @@ class ChatSession:
 
     async def _open_wanted(self) -> bool:
         """Open an agent and a session; returns whether that succeeded."""
-        self._set_doing("starting the agent" if self.agent is None else "opening a session")
+        self._set_doing(OPENING[self.agent is not None])
         try:
             await self._open()
         except (AccordError, OSError) as error:
             wanted = None if self.agent is None else self._wanted
             self.status = failure_in(error, self.doing, wanted).status
-            self._view.show_note(failure_note(error, self.doing, wanted))
+            self._view.show_note(failure_note(error, self.doing, wanted, set_up=self._options.set_up()))
             return False
         finally:
             self._set_doing("")
@@ -232,7 +234,7 @@ class ChatSession:
             await agent.open()
             agent.on_respawn = self._respawned
             self.agent = agent
-        self._set_doing("opening a session")
+        self._set_doing(OPENING[1])
         await self._find(self.agent)
         session = await open_session(self.agent, self._request(), self._login)
         self.session, self._wanted = session, None
@@ -275,6 +277,8 @@ class ChatSession:
         return self.agent
 
     async def _login(self, agent: ConnectedAgent) -> bool:
+        if not agent.auth_methods:
+            return False
         wanted = await self._view.choose_login(agent.auth_methods)
         method = next((each for each in agent.auth_methods if each.id == wanted), None)
         if method is None:
@@ -302,7 +306,7 @@ class ChatSession:
         try:
             await self._turn(text)
         except AuthRequired as error:
-            self._view.show_note(failure_note(error, "the prompt"))
+            self._view.show_note(failure_note(error, "the prompt", set_up=self._options.set_up()))
             self._view.give_back(text)
             await self._try_login()
         except (AccordError, OSError, ValueError) as error:
@@ -314,7 +318,8 @@ class ChatSession:
 
     def _failed(self, error: AccordError | OSError | ValueError, text: str, line: int) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
-        self._view.show_note(failure_note(error, "the prompt", stderr=self.log.stderr_since(line)))
+        stderr = self.log.stderr_since(line)
+        self._view.show_note(failure_note(error, "the prompt", stderr=stderr, set_up=self._options.set_up()))
         if never_sent:
             self._view.give_back(text)
 

@@ -24,6 +24,8 @@ from accord.errors import (
 )
 
 DETAIL_CHARACTERS = 2000
+OPENING = ("starting the agent", "opening a session")
+"""The phases before there is a session."""
 STDERR_LINES = 8
 
 _AFTER_STOP: dict[str | None, SafeText] = {
@@ -59,8 +61,17 @@ def failure_in(error: Exception, doing: str, session_id: str | None = None) -> C
     return unforeseen(error if isinstance(error, OSError) else OSError(str(error)))
 
 
-def failure_note(error: Exception, doing: str, session_id: str | None = None, stderr: Sequence[SafeText] = ()) -> Note:
-    """The failure, its phase, and advice; `stderr` is the agent's output in that time."""
+def failure_note(
+    error: Exception,
+    doing: str,
+    session_id: str | None = None,
+    stderr: Sequence[SafeText] = (),
+    set_up: str = "",
+) -> Note:
+    """The failure, its phase, and advice; `stderr` is the agent's output in that time.
+
+    `set_up` says how the agent is set up, for failures that a missing login or key may have caused.
+    """
     if isinstance(error, RateLimited):
         return _limited_note(error)
     failure = failure_in(error, doing, session_id)
@@ -70,6 +81,12 @@ def failure_note(error: Exception, doing: str, session_id: str | None = None, st
     )
     if isinstance(error, ConnectionLost) and "session is lost" in error.message:
         advice = own("Ctrl+N begins a new session.")
+    elif isinstance(error, ConnectionLost) and doing in OPENING:
+        advice = own("Enter sends your message again, which starts it again.")
+    elif isinstance(error, AuthRequired) and not error.auth_methods:
+        advice = own("It offers no login: set it up outside of the chat, then send the message again.")
+    if set_up and (isinstance(error, AuthRequired | InternalError) or doing in OPENING):
+        advice = filled("{}. {}", prose_line(set_up), advice)
     return Note(
         filled("{} failed: {}", doing, prose(failure.message)), "error", advice, _detail(error, failure, stderr)
     )

@@ -53,7 +53,7 @@ def _counted(rows: Iterable[int], progress: Progress, total: int) -> Iterator[in
 
 
 def _show_messages(screen: TextScreen, index: TraceIndex, rows: Iterable[int]) -> int:
-    begin = index.time(0) if len(index) else 0.0
+    begin = index.begin
     counts: Counter[str] = Counter()
     wrong: set[int] = set()
     for finding in validate_messages(index, rows):

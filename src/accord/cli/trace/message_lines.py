@@ -43,7 +43,8 @@ def duration(seconds: float | None) -> SafeText:
 def message_line(index: TraceIndex, row: int, begin: float) -> Line:
     """One record: number, time, direction, method, id, session, bytes, latency."""
     record = index.record(row)
-    head = filled("{:>6} {:>9.3f} ", row + 1, record.t - begin)
+    time = filled("{:>9.3f}", record.t - begin) if index.has_time(row) else own("         ")
+    head = filled("{:>6} {} ", row + 1, time)
     kind = index.kind(row)
     if kind in _OTHERS:
         return [Span(head, "dim"), *_other(kind, record)]
@@ -123,7 +124,8 @@ def _other(kind: RecordKind, record: TraceRecord) -> list[Span]:
             return [Span(filled("{} ended, {}", record.source, how), "dim")]
         case RecordKind.HEADER:
             command = exact(" ".join(record.command), _TEXT_CHARACTERS)
-            return [Span(trimmed(filled("{} by {}  {}", record.format, record.tool, command)), "dim")]
+            by = filled(" by {}", record.tool) if record.tool else EMPTY
+            return [Span(trimmed(filled("{}{}  {}", record.format or own("header"), by, command)), "dim")]
         case _:
             return [Span(own("a line that is no record"), "yellow")]
 

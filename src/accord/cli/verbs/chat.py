@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.cli.agent_session import RunningAgent, connected, directories_of, line_deadlines, noted_record, servers_of
+from accord.cli.fault import set_up_advice
 from accord.cli.options import (
     AgentOptions,
     Parser,
@@ -112,6 +114,7 @@ def run(arguments: Sequence[str]) -> int:
             servers=servers_of(options),
             prepare=chat.prepare,
             known=chat.known,
+            set_up=functools.partial(set_up_advice, target.typed),
         )
         try:
             return run_chat(

@@ -145,7 +145,7 @@ def _session(part: str, index: TraceIndex) -> str:
 def _show(screen: TextScreen, trace: PlainTrace, index: TraceIndex, wanted: RowFilter) -> None:
     if trace.times == "none":
         screen.line([Span(filled("{} records no times: those below are equal steps", trace.format), "dim")])
-    begin = index.time(0) if len(index) else 0.0
+    begin = index.begin
     for row in index.select(wanted):
         screen.results([message_line(index, row, begin)])
 
@@ -166,10 +166,11 @@ def _export(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, wan
 
 def _follow(screen: TextScreen, index: TraceIndex, wanted: RowFilter) -> None:
     """Show what there is and what comes, also in later parts, until the user stops it."""
-    begin = index.time(0) if len(index) else 0.0
+    begin = 0.0
     first, part, shown = index.path, 1, 0
     remark(own("following; stop with Ctrl-C"))
     while True:
+        begin = begin or index.begin
         for row in index.select(wanted, shown):
             screen.line(message_line(index, row, begin))
         shown = len(index)

@@ -1,5 +1,7 @@
 """The choices of a user in a session: config options, the older modes and models, slash commands."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Omittable, Open, Sieved, UntaggedLists, Wire

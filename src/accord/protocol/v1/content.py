@@ -1,5 +1,7 @@
 """Content blocks, and the messages that are made of them, whole or in chunks."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Closed, Int64, Lenient, Maybe, Metadata, Open, Sieved, Untagged, Wire

@@ -1,5 +1,7 @@
 """The requests of sessions (create, load, resume, list, close), their MCP servers, and prompts."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import (

@@ -1,5 +1,7 @@
 """Tool calls, permission requests, and the services of a client for its agent: text files and terminals."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import (

@@ -1,5 +1,7 @@
 """The choices of a user in a session: config options and slash commands."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NonEmpty, Open, Sieved, UntaggedLists, Wire

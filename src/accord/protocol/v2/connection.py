@@ -1,5 +1,7 @@
 """The types of a connection, as opposed to a session: ids, errors, capabilities, the handshake, the login."""
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
 from msgspec import field

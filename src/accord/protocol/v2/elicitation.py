@@ -1,5 +1,7 @@
 """Asking the user for information: a form, or an address to visit."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from accord.protocol.model import (

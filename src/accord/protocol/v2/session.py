@@ -1,5 +1,7 @@
 """The requests of sessions (create, load, resume, list, close), their MCP servers, and prompts."""
 
+from __future__ import annotations
+
 from typing import TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NonEmpty, NullIsEmpty, Omittable, Open, Sieved, Wire

@@ -1,5 +1,7 @@
 """Tool calls, the permission for them, and the agent's terminals."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import (

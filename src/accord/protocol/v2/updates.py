@@ -1,5 +1,7 @@
 """The updates of a session: states, plans, usage, notices, compactions, and the union of all updates."""
 
+from __future__ import annotations
+
 from typing import ClassVar, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NonEmpty, Open, Sieved, UInt64, Wire

@@ -1,5 +1,7 @@
 """Tool calls, and the permission for them."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UInt32, Wire

@@ -1,5 +1,7 @@
 """The updates of a session: plans, usage, and the union of all updates."""
 
+from __future__ import annotations
+
 from typing import Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UInt64, Wire

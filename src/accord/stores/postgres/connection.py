@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from accord.errors import StoreError
-from accord.stores.postgres.failures import StatementFailure, failure_of, store_error, wrong_conninfo
+from accord.stores.postgres.failures import StatementFailure, failure_of, pooled, store_error, wrong_conninfo
 
 __all__ = ["DatabaseAddress", "PersistentConnection", "PostgresConnection"]
 
@@ -27,6 +27,9 @@ Row = tuple[Any, ...]
 
 FIRST_PAUSE_SECONDS = 0.02
 MAX_PAUSE_SECONDS = 1.0
+# Another client may take the server that is looked for, so it is looked for more than once.
+_POOLER_LOOKS = 3
+_POOLER_SECONDS = 1.0
 # Of an unreachable network the system would tell after many minutes only.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 
@@ -64,6 +67,29 @@ class DatabaseAddress:
         connected = _BoundedConnection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
         return PostgresConnection(connected)
 
+    def require_own_process(self, connection: PostgresConnection) -> None:
+        """Refuse a connection whose server changes between transactions: no lock and no subscription would last.
+
+        A pooler that gives each client a server of its own for as long as it is connected is fine.
+
+        Raises:
+            StoreError: `pooled`.
+        """
+        if connection.process == connection.announced_process:
+            return
+        for _ in range(_POOLER_LOOKS):
+            before = connection.process
+            other = self.connect()
+            try:
+                other.set_deadline(time.monotonic() + _POOLER_SECONDS)
+                is_shared = other.process == before
+            except (psycopg.Error, _Expired):
+                is_shared = False  # it waits for a server of its own
+            finally:
+                other.close()
+            if is_shared or connection.process != before:
+                raise pooled(self.where)
+
 
 class _Expired(Exception):
     """The time of a statement is over."""
@@ -100,6 +126,16 @@ class PostgresConnection:
     @property
     def is_broken(self) -> bool:
         return self._connected.closed
+
+    @property
+    def process(self) -> int:
+        """The process id of the server behind the next statement; through a pooler it may be another one each time."""
+        return int(self.rows("select pg_backend_pid()")[0][0])
+
+    @property
+    def announced_process(self) -> int:
+        """The process id that was announced when the connection was made: that of no process where it is a pooler's."""
+        return self._connected.info.backend_pid
 
     def set_deadline(self, deadline: float) -> None:
         """Every statement from now on raises when it is not done by then."""

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from accord.errors import StoreError
 
-__all__ = ["StatementFailure", "failure_of", "missing_extra", "name_taken", "newer", "wrong_conninfo"]
+__all__ = [
+    "StatementFailure",
+    "failure_of",
+    "lease_too_short",
+    "missing_extra",
+    "name_taken",
+    "newer",
+    "pooled",
+    "store_error",
+    "wrong_conninfo",
+]
 
 
 class StatementFailure(NamedTuple):
@@ -97,6 +107,25 @@ def name_taken(name: str) -> StoreError:
         "machine that was lost is free when its lease is over"
     )
     return StoreError(sentence, reason="name_taken")
+
+
+def lease_too_short(seconds: float) -> StoreError:
+    """The lease ended twice within one call."""
+    sentence = (
+        f"the lease of {seconds:g} s is over before PostgreSQL has answered: allow a longer one (lease_seconds, "
+        "--lease), or look for a lock or a load there"
+    )
+    return StoreError(sentence, reason="slow")
+
+
+def pooled(where: str) -> StoreError:
+    """A pooler in transaction mode, where a connection of its own is needed."""
+    sentence = (
+        f"{where}: this is a pooler that changes the server between transactions, and the lease and the notifications "
+        "need one that stays: give the address of PostgreSQL itself too (direct=, --direct-store-file), or a pool in "
+        "session mode"
+    )
+    return StoreError(sentence, reason="pooled")
 
 
 def wrong_conninfo() -> StoreError:

@@ -7,6 +7,7 @@ database. Then every claim is lost, and the next one is made with a new incarnat
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
@@ -326,6 +327,13 @@ class _Registry:
         self.lock = threading.Lock()
         self.leases: dict[tuple[str, str, str], NodeLease] = {}
 
+    def end_all(self) -> None:
+        """At the end of the program: what it did not close is let go of, and not kept until the lease is over."""
+        with self.lock:
+            leases, self.leases = list(self.leases.values()), {}
+        for lease in leases:
+            lease.close()
+
     def forget(self) -> None:
         """In a forked child."""
         leases, self.leases = list(self.leases.values()), {}
@@ -335,6 +343,7 @@ class _Registry:
 
 
 _registry = _Registry()
+atexit.register(_registry.end_all)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_registry.forget)

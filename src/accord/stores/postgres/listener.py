@@ -78,6 +78,7 @@ class CommitListener:
     ) -> None:
         self._schema = schema
         self._prepare = prepare
+        self._address = address
         self._connection = PersistentConnection(address, patience_seconds, self._listen)
         self._lock = threading.Lock()
         self._subscriptions: dict[int, set[Subscription]] = {}
@@ -132,6 +133,7 @@ class CommitListener:
 
     def _listen(self, connection: PostgresConnection) -> None:
         """On every new connection."""
+        self._address.require_own_process(connection)
         self._prepare(connection)
         connection.on_notification(self._receive)
         connection.rows(f"listen {self._schema}")

@@ -21,6 +21,8 @@ class NodeRecord(msgspec.Struct, frozen=True):
     started_at: float = 0.0
     until: float = 0.0
     draining: bool = False
+    left_seconds: float = 0.0
+    """The rest of its lease when this was read."""
     is_live: bool = True
     sessions: int = 0
     """The sessions that it owns; counted by `PostgresStore.counts` and 0 elsewhere."""

@@ -24,9 +24,12 @@ HINT_SECONDS = 0.1
 # The rows of dead nodes are kept for a while, to be looked at.
 _KEEP_DEAD = "interval '1 hour'"
 
+# A primary that was promoted goes on in a timeline of its own: the first part of the names of its log files.
+_TIMELINE = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+
 _COLUMNS = (
     "n.incarnation, n.name, n.address, n.version, extract(epoch from n.started_at)::float8, "
-    "extract(epoch from n.until)::float8, n.draining"
+    "extract(epoch from n.until)::float8, n.draining, extract(epoch from n.until - clock_timestamp())::float8"
 )
 
 
@@ -93,8 +96,9 @@ class NodeTable:
         schema = self._schema
         connection.rows(f"delete from {schema}.nodes where until < clock_timestamp() - {_KEEP_DEAD}")
         connection.rows(
-            f"insert into {schema}.nodes (incarnation, name, address, version, lock, lease_seconds, until, draining) "
-            "values (%s, %s, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s), %s) "
+            f"insert into {schema}.nodes "
+            "(incarnation, name, address, version, lock, lease_seconds, until, draining, timeline) "
+            f"values (%s, %s, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s), %s, {_TIMELINE}) "
             "on conflict (incarnation) do nothing",
             [record.incarnation, record.name, record.address, record.version, lock, seconds, seconds, record.draining],
         )
@@ -102,8 +106,8 @@ class NodeTable:
     def renew(self, connection: PostgresConnection, incarnation: str, seconds: float) -> bool:
         """Lengthen a lease; False where it is over, which is final."""
         sql = (
-            f"update {self._schema}.nodes set until = clock_timestamp() + make_interval(secs => %s) "
-            "where incarnation = %s and until > clock_timestamp() returning 1"
+            f"update {self._schema}.nodes set until = clock_timestamp() + make_interval(secs => %s), "
+            f"timeline = {_TIMELINE} where incarnation = %s and until > clock_timestamp() returning 1"
         )
         return connection.row(sql, [seconds, incarnation]) is not None
 
@@ -135,12 +139,14 @@ class NodeTable:
         return True
 
     def _seems_dead(self, connection: PostgresConnection, incarnation: str) -> bool:
-        # After a restart of the server a lock is missing until its node has come back and renewed its lease.
+        # After a restart of the server, or the promotion of another one, a lock is missing until its node has come back
+        # and renewed its lease. Code of an earlier version does not write the timeline.
         sql = f"""select not exists (
                 select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
                 where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
                   and (l.classid::bigint << 32 | l.objid::bigint) = n.lock
             ) and n.until - make_interval(secs => n.lease_seconds) > pg_postmaster_start_time()
+            and coalesce(n.timeline = {_TIMELINE}, true)
             from {self._schema}.nodes n where n.incarnation = %s and n.until > clock_timestamp()"""
         row = connection.row(sql, [incarnation])
         return row is None or bool(row[0])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "check_name", "lock_number", "set_up"]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _STEPS: dict[int, tuple[str, ...]] = {
     1: (
@@ -82,10 +82,12 @@ _STEPS: dict[int, tuple[str, ...]] = {
         )""",
         "create index words_by_vector on {schema}.words using gin (vector)",
     ),
+    # The timeline of the primary that the lease was last renewed on: another one after a promotion.
+    3: ("alter table {schema}.nodes add column timeline text",),
 }
 
 # The first code that may use the tables after each step.
-_USABLE_SINCE = {1: 1, 2: 1}
+_USABLE_SINCE = {1: 1, 2: 1, 3: 1}
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 

@@ -90,6 +90,14 @@ class SessionTable:
                     f"insert into {schema}.states select %s, state from {schema}.states where session = %s", copied
                 )
 
+    def undo_create(self, connection: PostgresConnection, session_id: str, made_by: uuid.UUID) -> None:
+        """Forget a session that was just made for an owner whose lease ended meanwhile, unless another has it now."""
+        with connection.transaction():
+            sql = f"select number from {self.schema}.sessions where id = %s and made_by = %s and epoch = 1 for update"
+            row = connection.row(sql, [escaped(session_id), made_by])
+            if row is not None:
+                self._erase(connection, [row[0]])
+
     def get(self, connection: PostgresConnection, session_id: str) -> SessionRecord | None:
         row = connection.row(f"select {_COLUMNS} from {self.schema}.sessions s where id = %s", [escaped(session_id)])
         return None if row is None else _record(row)

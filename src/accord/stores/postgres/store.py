@@ -7,7 +7,10 @@ process (`lease`), and a watcher hears of a commit by a notification (`listener`
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
+import os
+import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
+
+# The stores of this process that nobody closed yet.
+_open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
 
 
 class PostgresStore(PostgresWriter):
@@ -65,6 +71,8 @@ class PostgresStore(PostgresWriter):
         self.lease_seconds: float = lease_seconds
         """How long the sessions of this process stay its own when it can reach the database no more."""
         self._listener: CommitListener | None = None
+        self._process = os.getpid()
+        _open.add(self)
 
     @property
     def address(self) -> str:
@@ -288,6 +296,7 @@ class PostgresStore(PostgresWriter):
                 return
             self._seal_round()
             self._closed = True
+            _open.discard(self)
             ending = self._writer.submit(self._end_writing)
         self._writer.shutdown(wait=False)
         self._reader.shutdown(wait=False)
@@ -327,3 +336,17 @@ class PostgresStore(PostgresWriter):
         from accord.stores.postgres.listener import CommitListener  # noqa: PLC0415 - needs the driver
 
         return CommitListener(address, self._schema, self._patience_seconds, self._prepare)
+
+    def _disconnect(self) -> None:
+        """At the end of the program: close the connections; those of a parent are not a forked child's."""
+        if self._process != os.getpid():
+            return
+        if self._listener is not None:
+            self._listener.close()
+        self._end_reading()
+
+
+@atexit.register
+def _disconnect_all() -> None:
+    for store in list(_open):
+        store._disconnect()  # noqa: SLF001 - one module

@@ -18,7 +18,7 @@ from accord.errors import StoreError
 from accord.stores.errors import in_use, not_owned, unknown_session
 from accord.stores.interface import SessionRecord
 from accord.stores.postgres.events import EventTable, SessionAppend
-from accord.stores.postgres.failures import missing_extra
+from accord.stores.postgres.failures import lease_too_short, missing_extra
 from accord.stores.postgres.lease import NodeLease, close_lease, open_lease
 from accord.stores.postgres.node import NodeRecord
 from accord.stores.postgres.nodes import Fence, NodeTable, OwnedBy, StaleClaim, StaleLease
@@ -37,6 +37,8 @@ T = TypeVar("T")
 _READERS = 2
 # How many owners of one session may turn out to be dead, one after the other, while it is being claimed.
 _OWNERS_IN_THE_WAY = 3
+# How many leases may end while one call is under way.
+_LEASES_IN_A_CALL = 2
 
 
 class PostgresWriter(RoundWriter):
@@ -180,6 +182,7 @@ class PostgresWriter(RoundWriter):
         from accord.stores.postgres.connection import PersistentConnection  # noqa: PLC0415 - needs the driver
 
         def prepare(connection: PostgresConnection) -> None:
+            address.require_own_process(connection)
             self._prepare(connection)
             hold_lock(connection)
 
@@ -189,11 +192,12 @@ class PostgresWriter(RoundWriter):
         """Do a job with a lease that lasts; with a new one where the database says that this one is over."""
         lease = self._leased()
         with lease.changes:
-            try:
-                return job(lease, lease.ensure())
-            except StaleLease:
-                lease.lose()
-                return job(lease, lease.ensure())
+            for _ in range(_LEASES_IN_A_CALL):
+                try:
+                    return job(lease, lease.ensure())
+                except StaleLease:
+                    lease.lose()
+        raise lease_too_short(self._lease_seconds)
 
     def _make(self, record: SessionRecord, source: str | None, *, owned: bool) -> None:
         made_by = uuid.uuid4()
@@ -205,7 +209,11 @@ class PostgresWriter(RoundWriter):
             self._writing().run(
                 lambda connection, _: self._sessions.create(connection, record, made_by, incarnation, source)
             )
-            lease.claim(record.id, 1, incarnation)
+            try:
+                lease.claim(record.id, 1, incarnation)
+            except StoreError:
+                self._writing().run(lambda connection, _: self._sessions.undo_create(connection, record.id, made_by))
+                raise StaleLease from None
 
         self._with_lease(make)
         self._claimed[record.id] += 1

@@ -89,10 +89,12 @@ class ExportSelection:
         return sum(kinds[row] in _TEXTS for row in self.rows)
 
     def span(self) -> tuple[float, float]:
-        """The times of the first and the last row; zeros where there are none."""
-        if not len(self.rows):
+        """The times of the first and the last row that have one; zeros where none has."""
+        first = next((row for row in self.rows if self.index.has_time(row)), None)
+        if first is None:
             return 0.0, 0.0
-        return self.index.time(self.rows[0]), self.index.time(self.rows[-1])
+        last = next(row for row in reversed(self.rows) if self.index.has_time(row))
+        return self.index.time(first), self.index.time(last)
 
 
 def json_line_of(value: Any) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from accord.trace.imports.source import (
     STEP_SECONDS,
@@ -34,8 +34,10 @@ __all__ = [
     "read_wire",
 ]
 
-_OUT = ("client", "agent")
-_IN = ("agent", "client")
+_Ends: TypeAlias = tuple[str, str]
+
+_OUT: _Ends = ("client", "agent")
+_IN: _Ends = ("agent", "client")
 INSPECTOR_FORMAT = "acp-inspector-trace"
 INSPECTOR_VERSION = 1
 INSPECTOR_DIRECTIONS = {"client -> agent": _OUT, "agent -> client": _IN}
@@ -45,8 +47,59 @@ TEE_MARKS = ("→ ".encode(), "← ".encode())
 PROBE_DIRECTIONS = {"c>a": _OUT, "a>c": _IN, "out": _OUT, "in": _IN}
 
 
+class _Keys(NamedTuple):
+    """Where a line has its direction, as a word, and its content."""
+
+    direction: str
+    ends: dict[str, _Ends]
+    content: str
+    kind: type = str
+
+    def find(self, value: dict[str, Any] | None) -> tuple[_Ends, Any] | None:
+        """The direction and the content of a line; None where it lacks one."""
+        if value is None:
+            return None
+        ends, content = self.ends.get(str(value.get(self.direction))), value.get(self.content)
+        return (ends, content) if ends is not None and isinstance(content, self.kind) else None
+
+
+def _marked_lines(
+    source: TraceSource,
+    keys: _Keys,
+    time_of: Callable[[dict[str, Any], float], float],
+    record_of: Callable[[float, _Ends, Any, dict[str, Any]], TraceRecord],
+) -> Iterator[TraceRecord]:
+    """A record for each line that has its keys, a note for each other; `time_of` gets a line and a time without one."""
+    seconds = 0.0
+    for number, value, line in source.objects():
+        found = keys.find(value)
+        if value is None or found is None:
+            yield _unread(seconds, number, line)
+        else:
+            seconds = time_of(value, seconds + STEP_SECONDS)
+            yield record_of(seconds, *found, value)
+
+
 def _unread(seconds: float, number: int, line: bytes) -> TraceRecord:
     return note(seconds, f"line {number} could not be read: {line[:200].decode(errors='replace')}")
+
+
+def _date_at(key: str) -> Callable[[dict[str, Any], float], float]:
+    def time_of(value: dict[str, Any], otherwise: float) -> float:
+        date = seconds_of_date(value.get(key))
+        return otherwise if date is None else date
+
+    return time_of
+
+
+def _string_text(seconds: float, ends: _Ends, string: str, connection: int = 1) -> TraceRecord:
+    """A text that is recorded as a string."""
+    raw = string.encode("utf-8", "surrogatepass")
+    return text(seconds, *ends, raw, connection=connection, fault=_fault_of(raw))
+
+
+def _fault_of(raw: bytes) -> str:
+    return "" if json_value(raw) is not None else "not-json"
 
 
 def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
@@ -55,6 +108,7 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
     Raises:
         TraceFileError: It is of a newer version.
     """
+    keys = _Keys("direction", INSPECTOR_DIRECTIONS, "frame")
     connections: dict[Any, int] = {}
     seconds = 0.0
     for number, value, line in source.objects():
@@ -63,11 +117,11 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
             if value.get("dropped"):
                 yield note(seconds, f"{value['dropped']} frames were not kept by the tool that recorded")
             continue
-        ends = None if value is None else INSPECTOR_DIRECTIONS.get(str(value.get("direction")))
-        frame = None if value is None else value.get("frame")
-        if value is None or ends is None or not isinstance(frame, str):
+        found = keys.find(value)
+        if value is None or found is None:
             yield _unread(seconds, number, line)
             continue
+        ends, frame = found
         seconds = number_of(value.get("at"), (seconds + STEP_SECONDS) * 1000) / 1000
         connection = connections.setdefault(value.get("connection", 1), len(connections) + 1)
         raw, fault = _frame(frame, value.get("encoding"))
@@ -91,39 +145,26 @@ def _frame(frame: str, encoding: Any) -> tuple[bytes, str]:
             return frame.encode("utf-8", "surrogatepass"), "not-json"
         return raw, ""
     raw = frame.encode("utf-8", "surrogatepass")
-    return raw, "" if json_value(raw) is not None else "not-json"
+    return raw, _fault_of(raw)
 
 
 def read_fsharp(source: TraceSource) -> Iterator[TraceRecord]:
     """Lines of the ACP-inspector in F#: a date, `fromClient` or `fromAgent`, and the text as a string."""
-    seconds = 0.0
-    for number, value, line in source.objects():
-        ends = None if value is None else FSHARP_DIRECTIONS.get(str(value.get("direction")))
-        raw = None if value is None else value.get("json")
-        if value is None or ends is None or not isinstance(raw, str):
-            yield _unread(seconds, number, line)
-            continue
-        date = seconds_of_date(value.get("ts"))
-        seconds = seconds + STEP_SECONDS if date is None else date
-        data = raw.encode("utf-8", "surrogatepass")
-        yield text(seconds, *ends, data, fault="" if json_value(data) is not None else "not-json")
+    keys = _Keys("direction", FSHARP_DIRECTIONS, "json")
+    return _marked_lines(source, keys, _date_at("ts"), lambda seconds, ends, raw, _: _string_text(seconds, ends, raw))
 
 
 def read_tee(source: TraceSource) -> Iterator[TraceRecord]:
     """sacp-tee: a date, `downstream` or `upstream`, and a message without its envelope; an error is a text."""
-    seconds = 0.0
-    for number, value, line in source.objects():
-        ends = None if value is None else TEE_DIRECTIONS.get(str(value.get("direction")))
-        message = None if value is None else value.get("message")
-        if value is None or ends is None or not isinstance(message, dict):
-            yield _unread(seconds, number, line)
-            continue
-        date = seconds_of_date(value.get("timestamp"))
-        seconds = seconds + STEP_SECONDS if date is None else date
-        error = message.get("error")
-        if isinstance(error, str):
-            message = {**message, "error": {"code": -32603, "message": error}}
-        yield text(seconds, *ends, json_bytes({"jsonrpc": "2.0", **message}))
+    keys = _Keys("direction", TEE_DIRECTIONS, "message", dict)
+    return _marked_lines(source, keys, _date_at("timestamp"), _tee_record)
+
+
+def _tee_record(seconds: float, ends: _Ends, message: dict[str, Any], _: object) -> TraceRecord:
+    error = message.get("error")
+    if isinstance(error, str):
+        message = {**message, "error": {"code": -32603, "message": error}}
+    return text(seconds, *ends, json_bytes({"jsonrpc": "2.0", **message}))
 
 
 def read_tee_text(source: TraceSource) -> Iterator[TraceRecord]:
@@ -134,26 +175,24 @@ def read_tee_text(source: TraceSource) -> Iterator[TraceRecord]:
         if line.startswith((down, up)):
             raw = line[len(down) :]
             ends = _OUT if line.startswith(down) else _IN
-            yield text(seconds, *ends, raw, fault="" if json_value(raw) is not None else "not-json")
+            yield text(seconds, *ends, raw, fault=_fault_of(raw))
         else:
             yield note(seconds, line.decode(errors="replace"))
 
 
 def read_wire(source: TraceSource) -> Iterator[TraceRecord]:
     """`accord run -o wire`: `out` is from the client, and `raw` the text as a string."""
-    seconds = 0.0
-    for number, value, line in source.objects():
-        ends = None if value is None else PROBE_DIRECTIONS.get(str(value.get("dir")))
-        raw = None if value is None else value.get("raw")
-        if value is None or ends is None or not isinstance(raw, str):
-            yield _unread(seconds, number, line)
-            continue
-        seconds = number_of(value.get("t"), seconds + STEP_SECONDS)
-        connection = value.get("conn")
-        data = raw.encode("utf-8", "surrogatepass")
-        fault = "" if json_value(data) is not None else "not-json"
-        count = connection if type(connection) is int and connection > 0 else 1
-        yield text(seconds, *ends, data, connection=count, fault=fault)
+    keys = _Keys("dir", PROBE_DIRECTIONS, "raw")
+    return _marked_lines(source, keys, _time_of, _wire_record)
+
+
+def _time_of(value: dict[str, Any], otherwise: float) -> float:
+    return number_of(value.get("t"), otherwise)
+
+
+def _wire_record(seconds: float, ends: _Ends, string: str, value: dict[str, Any]) -> TraceRecord:
+    connection = value.get("conn")
+    return _string_text(seconds, ends, string, connection if type(connection) is int and connection > 0 else 1)
 
 
 def read_probe(source: TraceSource) -> Iterator[TraceRecord]:
@@ -163,13 +202,12 @@ def read_probe(source: TraceSource) -> Iterator[TraceRecord]:
         if value is None or "msg" not in value:
             yield _unread(seconds, number, line)
             continue
-        seconds = number_of(value.get("t"), seconds + STEP_SECONDS)
+        seconds = _time_of(value, seconds + STEP_SECONDS)
         message, word = value["msg"], value.get("dir")
         ends = PROBE_DIRECTIONS.get(str(word))
         if ends is not None:
             is_text = isinstance(message, str)
-            raw = message.encode("utf-8", "surrogatepass") if is_text else json_bytes(message)
-            yield text(seconds, *ends, raw, fault="not-json" if is_text and json_value(raw) is None else "")
+            yield _string_text(seconds, ends, message) if is_text else text(seconds, *ends, json_bytes(message))
         elif word == "err":
             yield stderr(seconds, str(message).encode("utf-8", "surrogatepass"))
         else:

@@ -18,6 +18,7 @@ __all__ = ["TOKEN", "Link", "ReferenceServer", "Reply", "Request", "ServedConnec
 
 TOKEN = "secret"  # noqa: S105 - of servers that live for a test
 MAX_BODY_BYTES = 1 << 20
+KEEP_ALIVE_SECONDS = 0.2
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _NAMES = frozenset({"127.0.0.1", "localhost"})
@@ -349,8 +350,12 @@ class ReferenceServer:
                     self._chunk(request, self.event_bytes(stream.written, stream.texts[stream.written - 1]))
                 await request.writer.drain()
                 waiting = asyncio.ensure_future(connection.wait(version))
-                await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(
+                    (waiting, leaving), timeout=KEEP_ALIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
                 waiting.cancel()
+                if not done:
+                    self._chunk(request, self.silent_bytes())
             request.writer.write(b"0\r\n\r\n")
         finally:
             leaving.cancel()
@@ -371,6 +376,10 @@ class ReferenceServer:
     def opening_bytes(self) -> bytes:
         """The beginning of a stream."""
         return b""
+
+    def silent_bytes(self) -> bytes:
+        """Sent where there was nothing to say for a while."""
+        return b":\n\n"
 
     def event_bytes(self, number: int, text: bytes) -> bytes:
         return b"id: %d\ndata: %b\n\n" % (number, text)

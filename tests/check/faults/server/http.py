@@ -105,6 +105,7 @@ server("018", "StrangersAreForbidden", note="403")(
 )
 server("019", "StreamsMayBeCached")(stream_headers=gives({"Content-Type": "text/event-stream"}))
 server("023", "ForgetsWhereItWas")(rewind=gives(value=True))
+server("024", "SilentStreamsStaySilent")(silent_bytes=gives(b""))
 
 # --- access
 

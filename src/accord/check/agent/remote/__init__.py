@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from accord.check.agent.remote import access, http_requests, http_streams, websocket_messages
-from accord.check.agent.remote.endpoint import LATE, REMOTE_STEPS, Endpoint
+from accord.check.agent.remote.endpoint import BESIDE, LATE, REMOTE_STEPS, Endpoint
 from accord.check.agent.remote.raw_http import JSON, HttpAnswer
 from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
 from accord.check.engine.address import AgentAddress
@@ -86,7 +86,7 @@ async def run_remote(
 
     async def run(step: CheckStep) -> None:
         nonlocal done
-        async with slots:
+        async with nullcontext() if step.order <= BESIDE else slots:
             progress(step.name, done, len(steps))
             await _run_step(step, address, options, folder, evidence, offer)
             done += 1

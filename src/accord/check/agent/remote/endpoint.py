@@ -34,6 +34,8 @@ REMOTE_STEPS = StepRegistry()
 """The steps for the rules of the transport. Groups: `http`, `websocket`, `access`."""
 remote_step = REMOTE_STEPS.step
 INITIALIZE_RULE, MESSAGE_RULE, UPGRADE_RULE = "ACCORD-REMOTE-001", "ACCORD-REMOTE-002", "ACCORD-REMOTE-101"
+BESIDE = 10
+"""The order of steps that only wait: they run beside the others, and no other waits for them."""
 LATE = 90
 """The order of steps that end some servers: they run when all others are over."""
 NOWHERE = "accord-check-no-such-connection"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.agent.remote.endpoint import (
+    BESIDE,
     EXTENSION,
     NOWHERE,
     SOON_SECONDS,
@@ -20,11 +21,15 @@ from accord.check.engine.record import Entry, is_update
 from accord.check.rule import EDITIONS, EditionName, RuleRow, agent_rules, gate
 
 EVENT_SOURCE = "https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation"
+KEEP_ALIVE_SOURCE = "https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes"
 CONFLICT = 409
 _OPENING = ("load", "load", "session")
 OPENING: dict[EditionName, str] = {
     edition: gate(word)[edition] for edition, word in zip(EDITIONS, _OPENING, strict=True)
 }
+
+_BEGINNING = 1 / 30
+"""The part of the time limit for silence in which a stream counts as just opened."""
 
 # fmt: off
 RULES = agent_rules(
@@ -47,6 +52,8 @@ RULES = agent_rules(
     RuleRow("ACCORD-REMOTE-019", "AAA", EVENT_SOURCE, "Streams are marked `no-cache`, and are not compressed"),
     RuleRow("ACCORD-REMOTE-023", "AAA", EVENT_SOURCE,
         "Streams with event ids go on behind `Last-Event-ID`, and an unknown one is refused"),
+    RuleRow("ACCORD-REMOTE-024", "AAA", KEEP_ALIVE_SOURCE,
+        "A stream on which nothing is said gets a comment within 30 seconds, since proxies end silent streams"),
 )
 # fmt: on
 
@@ -317,3 +324,29 @@ def streams_go_on_behind_an_event(evidence: Evidence) -> None:
         raise Violation("another event than the one behind it comes", run["got"][0])
     if isinstance(run["unknown"], EventStream):
         raise Violation("an unknown event id is taken for the end: what was missed is missed in silence")
+
+
+@remote_step("http", order=BESIDE)
+async def http_silence(endpoint: Endpoint) -> Notes:
+    """The stream of a connection on which nothing is said, until something comes or the time limit is over."""
+    seconds = endpoint.options.silence_seconds
+    if not seconds:
+        raise Inconclusive("silent streams are not waited for")
+    connection = await endpoint.connect()
+    stream = await connection.open_stream()
+    lines = endpoint.record.entries[-2:]
+    # Some servers begin a stream with a comment: that is no sign of life of a silent one.
+    await stream.wait_end(seconds * _BEGINNING)
+    before = len(stream.raw)
+    await endpoint.record.until(lambda: stream.has_ended or len(stream.raw) > before, seconds)
+    return {"came": len(stream.raw) > before, "ended": stream.has_ended, "seconds": seconds, "lines": lines}
+
+
+@judge("ACCORD-REMOTE-024", steps=("http_silence",))
+def silent_streams_are_kept_alive(evidence: Evidence) -> None:
+    run = evidence.step("http_silence")
+    if run["came"]:
+        return
+    if run["ended"]:
+        raise Violation("a stream on which nothing was said was ended", *run["lines"])
+    raise Violation(f"nothing came on a stream in {run['seconds']:g} s, not even a comment", *run["lines"])

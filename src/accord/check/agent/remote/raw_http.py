@@ -269,6 +269,7 @@ class EventStream:
                     message = read_json(event.data)
                     self.entries.append(self._record.add(event.data, message, sent=False))
                     self._take(message)
+                self._record.wake()
         except _FAULTS:
             pass
         finally:

@@ -157,6 +157,7 @@ class EditionEncoder:
     blocks: ClassVar[BlockCodec]
     options: ClassVar[OptionCodec]
     items: ClassVar[ToolItemCodec]
+    shows_states: ClassVar[bool] = True
     _methods: ClassVar[dict[type, Callable[[Any, Any], Updates]]]
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
@@ -237,6 +238,8 @@ class EditionEncoder:
 class RepeatingEncoder(EditionEncoder, abstract=True):
     """The encoder of an edition without terminals of the agent, where a call's content or a cost is repeated whole."""
 
+    shows_states: ClassVar[bool] = False
+
     def __init__(self, capabilities: ClientCapabilities) -> None:
         super().__init__(capabilities)
         self._tools = ToolStates()
@@ -246,7 +249,7 @@ class RepeatingEncoder(EditionEncoder, abstract=True):
     @property
     def holds_back(self) -> bool:
         """Whether something of a growing tool call is held back."""
-        return bool(self._tools.held())
+        return self._tools.holds_back
 
     def flush(self) -> Updates:
         """The updates of growing tool calls that were held back."""
