@@ -982,6 +982,14 @@ MUTANTS = (
         "tests/serve/test_attachment.py::test_two_clients_have_one_session_and_the_first_answer_counts",
     ),
     Mutant(
+        "serving",
+        "a message in fragments may be of any size",
+        "serve/socket_frames.py",
+        "        if length + (0 if self._parts is None else len(self._parts)) > self._max_bytes:\n",
+        "        if length > self._max_bytes:\n",
+        "tests/serve/test_socket_frames.py::test_a_frame_that_breaks_the_rules_closes_with_its_code",
+    ),
+    Mutant(
         "principals",
         "a name in another case reaches the agent",
         "serve/session_rules.py",
