@@ -982,6 +982,14 @@ MUTANTS = (
         "tests/serve/test_attachment.py::test_two_clients_have_one_session_and_the_first_answer_counts",
     ),
     Mutant(
+        "durability",
+        "threads read the first events of a process together",
+        "stores/text.py",
+        "        msgspec.json.Decoder(kind)\n        return",
+        "        return",
+        "tests/stores/test_text.py::test_threads_may_read_the_first_events_of_a_process_at_once",
+    ),
+    Mutant(
         "serving",
         "a message in fragments may be of any size",
         "serve/socket_frames.py",

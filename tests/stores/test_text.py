@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -41,6 +44,7 @@ from accord.session.event import (
 from accord.session.option import Choice, Command, Group, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from accord.stores.text import decode_event, encode_event, encode_events
+from tests.limits import limit
 
 META = {"vendor/key": [1, None, {"a": "b"}]}
 UNKNOWN = Unknown("hologram", {"type": "hologram", "voxels": [1, 2]})
@@ -232,3 +236,11 @@ def test_any_json_in_an_event_is_kept(value: Any) -> None:
 @given(plain)
 def test_the_text_is_json_for_everybody(value: Any) -> None:
     assert json.loads(encode_event(ToolChanged("t", raw_input=value)))["raw_input"] == value
+
+
+def test_threads_may_read_the_first_events_of_a_process_at_once() -> None:
+    program = Path(__file__).with_name("first_use.py")
+    # Without the lock about one of eight ends with a segmentation fault.
+    for _ in range(20):
+        done = subprocess.run([sys.executable, str(program)], capture_output=True, check=False, timeout=limit(60.0))
+        assert (done.returncode, done.stderr) == (0, b"")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from accord.protocol.salvage import Misfit, Salvage
 
 __all__ = [
     "SMALL_BYTES",
+    "STRUCT_LOCK",
     "UNWRITABLE",
     "Codec",
     "Misfit",
@@ -47,6 +49,7 @@ def _read_untagged(kind: UntaggedUnion, value: Any) -> Any:
     if chosen is None or chosen is Unknown:
         message = "not a shape that the fast decode knows"
         raise ValueError(message)
+    decoder_for(chosen)  # not used: see `STRUCT_LOCK`
     return msgspec.convert(value, chosen, dec_hook=_read_untagged)
 
 
@@ -58,12 +61,20 @@ UNWRITABLE = (TypeError, ValueError, OverflowError, RecursionError)
 SMALL_BYTES = 64 * 1024
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
+STRUCT_LOCK = threading.RLock()
+"""Held where a struct may be used for the first time.
+
+msgspec (0.22) describes a struct when it is first used, and where a second thread uses it meanwhile, the process ends
+with a segmentation fault. Whoever makes a decoder describes every struct that it may meet.
+"""
+
 
 def decoder_for(kind: Any) -> msgspec.json.Decoder[Any]:
     """The fast decoder of a type; built at its first use, because building one costs more than using it."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=_read_untagged)
+        with STRUCT_LOCK:
+            decoder = _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=_read_untagged)
     return decoder
 
 

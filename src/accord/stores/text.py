@@ -19,6 +19,7 @@ import msgspec
 
 from accord.errors import StoreError
 from accord.jsonrpc.plain import plain_value
+from accord.protocol.codec import STRUCT_LOCK
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
@@ -153,15 +154,22 @@ def _parse(text: bytes) -> Any:
         return json.loads(text)  # which accepts NaN and lone surrogates
 
 
-@functools.cache
 def _readers() -> dict[str, Read]:
-    """By the tag of the event; made at the first use, which takes a few milliseconds."""
+    """By the tag of the event; made at the first use, which takes a few milliseconds, by one thread."""
+    with STRUCT_LOCK:
+        return _make_readers()
+
+
+@functools.cache
+def _make_readers() -> dict[str, Read]:
     kinds: tuple[type[msgspec.Struct], ...] = typing.get_args(Event)
     return {str(kind.__struct_config__.tag): _reader(kind) for kind in kinds}
 
 
 def _reader(kind: Any) -> Read:
     if not _is_open(kind):
+        # Not used: see `STRUCT_LOCK`.
+        msgspec.json.Decoder(kind)
         return functools.partial(msgspec.convert, type=kind)
     if isinstance(kind, type):
         return _struct_reader(kind)
