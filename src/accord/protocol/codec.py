@@ -65,7 +65,7 @@ STRUCT_LOCK = threading.RLock()
 """Held where a struct may be used for the first time.
 
 msgspec (0.22) describes a struct when it is first used, and where a second thread uses it meanwhile, the process ends
-with a segmentation fault. Whoever makes a decoder describes every struct that it may meet.
+with a segmentation fault. To make a decoder describes every struct that it may meet.
 """
 
 
