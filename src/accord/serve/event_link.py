@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from accord.serve.outgoing_stream import StreamLink
-from accord.serve.remote_connection import RemoteConnection
+from accord.serve.remote_connection import LAST_WRITE_SECONDS, RemoteConnection
 from accord.serve.rounds import Rounds
 from accord.transport.routing import Stream
 from accord.wire.sse import KEEPALIVE
@@ -82,6 +82,8 @@ class EventLink(StreamLink, asyncio.Protocol):
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(b"0\r\n\r\n")
             self.transport.close()
+            # What waits is written first, and to a client that never reads for ever.
+            asyncio.get_running_loop().call_later(LAST_WRITE_SECONDS, self.transport.abort)
 
     def ping(self) -> None:
         """A comment, so that no proxy takes the stream for dead."""

@@ -177,7 +177,7 @@ class LinkedSocket(asyncio.Protocol):
     async def send(self, message: MutableMapping[str, Any]) -> None:
         """See ASGI; and `TEXTS`."""
         queue = self._queue
-        if not self._is_writable and queue is not None:
+        if not self._is_writable and not self._is_lost and queue is not None:
             await queue.until_writable()
         if self._is_lost or self.close_sent or self.transport.is_closing():
             raise ClientDisconnected
@@ -196,7 +196,7 @@ class LinkedSocket(asyncio.Protocol):
         self.close_sent = True
         self.resume()
         self._lose(code, reason)
-        self._close_timer = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.close)
+        self._abort_late()
 
     def ping(self) -> None:
         """Send a ping; a client that did not answer the last one is gone."""
@@ -207,6 +207,7 @@ class LinkedSocket(asyncio.Protocol):
             self.transport.write(close_frame(1011, "keepalive ping timeout"))
             self.close_sent = True
             self.transport.close()
+            self._abort_late()
             return
         self._ping = random.randbytes(_PING_BYTES)  # noqa: S311 - it only tells pings apart
         self.transport.write(control_frame(PING, self._ping))
@@ -259,6 +260,12 @@ class LinkedSocket(asyncio.Protocol):
     def _end(self) -> None:
         self._stop()
         self.transport.close()
+        self._abort_late()
+
+    def _abort_late(self) -> None:
+        """A transport that was closed writes what waits first, and to a client that never reads for ever."""
+        if self._close_timer is None and not self._is_lost:
+            self._close_timer = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
 
     def _stop(self) -> None:
         self._rounds.discard(self)

@@ -151,6 +151,10 @@ class RemoteConnection:
         except RequestError as error:
             self._refuse(message, error, header)
             return
+        except RecursionError:
+            # So deep that it could be read once, and not from here.
+            self._refuse(message, InvalidRequest(), header)
+            return
         if message.kind == "request":
             self._note_request(message, header)
         self.agent.offer(self._for_agent(text, message) if self._generation else text)

@@ -47,7 +47,7 @@ class SessionAppend:
         """Set the positions, from that of the last event."""
         for queued in reversed(self.queued):
             queued.position = head
-            head -= len(queued.texts)
+            head -= queued.count
 
 
 class EventTable:
