@@ -16,17 +16,18 @@ from tests.limits import limit
 UNREAD = b"x" * 8_000_000
 NOT_MASKED = b"\x81\x01x"
 
-ENDS: dict[str, Callable[[LinkedSocket], None]] = {
-    "a frame that breaks the rules": lambda linked: linked.data_received(NOT_MASKED),
-    "a close of ours": lambda linked: linked.send_close(1000, ""),
-    "the end of the server": LinkedSocket.shutdown,
-    "a ping without an answer": lambda linked: ping_twice(linked),
-}
-
 
 def ping_twice(linked: LinkedSocket) -> None:
     for _ in range(2):
         linked.ping()
+
+
+ENDS: dict[str, Callable[[LinkedSocket], None]] = {
+    "a frame that breaks the rules": lambda linked: linked.data_received(NOT_MASKED),
+    "a close of ours": lambda linked: linked.send_close(1000, ""),
+    "the end of the server": LinkedSocket.shutdown,
+    "a ping without an answer": ping_twice,
+}
 
 
 @asynccontextmanager
