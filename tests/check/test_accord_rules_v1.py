@@ -10,9 +10,8 @@ import pytest
 from accord.check import RULES, CheckRule, Options, Report, check_agent
 from accord.check.agent.queries import is_absolute, is_relative, offered
 from accord.check.agent.turns import heeds_cancel, turns_in
-from accord.check.engine.evidence import Evidence
+from accord.check.engine.evidence import Entry, Evidence, Record, read_json
 from accord.check.engine.judging import judges_of
-from accord.check.engine.record import Entry, Record, read_json
 from accord.check.rule import EditionName
 from tests.check.faults.reference.agent_june import FullJune, PlainJune
 from tests.check.faults.reference.agent_v1 import PlainV1

@@ -11,8 +11,8 @@ from accord.check import RULES, Options, Report, check_agent
 from accord.check.agent import tools
 from accord.check.agent.conversation import STEPS
 from accord.check.agent.queries import RecordedUpdate, entities, is_absolute
+from accord.check.engine.evidence import Entry, Record
 from accord.check.engine.judging import judges_of
-from accord.check.engine.record import Entry, Record
 from tests.check.faults import FAULTS
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 

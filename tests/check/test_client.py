@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from accord.check.client import check_client, with_agent
-from accord.check.engine.outcome import Report
-from accord.check.engine.process import is_running
-from accord.check.options import Options
-from accord.check.rule import EditionName
+from accord.check.engine.program import is_running
+from accord.check.engine.report import Report
+from accord.check.rule import EditionName, Options
 from accord.errors import ConnectFailed
 
 HERE = Path(__file__).parent
@@ -135,7 +134,7 @@ def test_the_agent_stands_where_its_place_is_kept() -> None:
 CHECK = """
 import asyncio, sys
 from accord.check.client import check_client
-from accord.check.options import Options
+from accord.check.rule import Options
 asyncio.run(check_client([sys.executable, sys.argv[1]], Options(cwd=sys.argv[2])))
 """
 LINGERS = """

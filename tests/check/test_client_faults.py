@@ -9,9 +9,8 @@ import pytest
 from accord.check import client as manifest
 from accord.check.client import check_client
 from accord.check.engine.judging import judges_of
-from accord.check.engine.outcome import Report
-from accord.check.options import Options
-from accord.check.rule import CheckRule, EditionName
+from accord.check.engine.report import Report
+from accord.check.rule import CheckRule, EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 from tests.check.test_faults import is_everyday
 

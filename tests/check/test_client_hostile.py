@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from accord.check.client import check_client
-from accord.check.options import Options
-from accord.check.rule import EditionName
+from accord.check.rule import EditionName, Options
 from tests.limits import limit
 
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.check.client.conversation import STEPS as PARTS
-from accord.check.client.messages import elicitation, every_update, greeting, opened, permission
+from accord.check.client.conversation import STEPS as PARTS, elicitation, every_update, greeting, opened, permission
 from accord.check.engine.judging import JUDGES
 from accord.check.rule import EditionName
 from accord.protocol.codec import Codec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.check import CAUSES, CheckRule, Judgement, Outcome
-from accord.check.engine.outcome import group
+from accord.check.engine.report import group
 from accord.check.rule import Cause
 
 

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from accord.check import CAUSES, RULES, CheckRule
-from accord.check.rules import find, rules_for
+from accord.check import CAUSES, RULES, CheckRule, find, rules_for
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.edition}-{rule.id}")

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from accord.check import recorded
+from accord.check import RULES, recorded
 from accord.check.recorded import NOT_FROM_RECORDS, RecordedJudgement, judge_recorded
-from accord.check.rules import RULES
 from accord.trace.index import TraceIndex
 from tests.trace.traces import AGENT, CLIENT, SAMPLES, handshake, header, request, result, text, turns, write
 

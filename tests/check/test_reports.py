@@ -6,9 +6,8 @@ import json
 from xml.etree import ElementTree as ET
 
 from accord.check import CAUSES, CheckRule, Judgement, Options, Outcome, Report
-from accord.check.engine.outcome import group
-from accord.check.engine.record import Entry, Record
-from accord.check.report import document_of, documents_of, junit_of, markdown_of
+from accord.check.engine.evidence import Entry, Record
+from accord.check.engine.report import document_of, documents_of, group, junit_of, markdown_of
 
 ASKED = Entry(sent=True, seconds=0.1, raw=b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}', message=None, place=0)
 ANSWERED = ASKED._replace(sent=False, raw=b'{"id":1,"error":"\x00 | \xff"}' + b"x" * 10_000)

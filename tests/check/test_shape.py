@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.check.engine.record import Entry, Record
+from accord.check.engine.evidence import Entry, Record
 from accord.check.engine.shape import Payload, payloads, shape_of
 from accord.check.rule import EDITIONS, EditionName
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.check.engine.record import RecordBudget
+from accord.check.engine.evidence import RecordBudget
 from accord.check.engine.wire import ProgramEnded, RecordedWire, Refusal, Silence
 from accord.errors import ConnectFailed
 from tests.limits import limit

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, StepFailed
+from accord.check import rules_for
+from accord.check.engine.evidence import MAX_TOTAL_BYTES, Entry, Evidence, Record, StepFailed, cost_of, read_json
 from accord.check.engine.judging import judged
-from accord.check.engine.outcome import Judgement, Outcome
-from accord.check.engine.record import MAX_TOTAL_BYTES, Entry, Record, cost_of, read_json
-from accord.check.options import Options
-from accord.check.rule import EDITIONS, EditionName
-from accord.check.rules import rules_for
+from accord.check.engine.report import Judgement, Outcome
+from accord.check.rule import EDITIONS, EditionName, Options
 from accord.trace.conversation import TraceEditions
 from accord.trace.index import TraceIndex
 from accord.trace.reader import TraceRecord

@@ -10,9 +10,19 @@ from accord.check.agent.exchange import LATE, NO_SESSION, send_each
 from accord.check.agent.lines import each_line_gets, line_reaction
 from accord.check.agent.queries import code_of, handshake
 from accord.check.agent.requests import RESPONSES
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import (
+    INVALID_REQUEST,
+    Entry,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    is_answer,
+    is_update,
+    messages_in,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, RuleRow, agent_rules
 from accord.time_scale import scaled

@@ -8,9 +8,20 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import TRACE, answer_or_none, answered_turn, end_of_cancelled, lives
 from accord.check.agent.queries import RecordedRequest, as_dict, completed, is_extension, key_of, our_requests_in
 from accord.check.agent.turns import STOP_REASONS, TURN_KINDS, prompts_of, recorded, unending, until_asked
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    is_answer,
+    is_state,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules
 
 # fmt: off

@@ -1,4 +1,4 @@
-"""Work that is cancelled with a turn or alone (v2): held prompts, open questions, tool calls, terminals."""
+"""Work that is cancelled: withdrawn requests, and in v2 held prompts, open questions, tool calls, terminals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import (
+    LATE,
     NO_SESSION,
     answers_received,
     ask_all,
+    comes,
     first_option,
+    lives,
     settle,
     settle_cancelled,
     shows_life,
@@ -19,11 +22,32 @@ from accord.check.agent.exchange import (
     wait_or_none,
 )
 from accord.check.agent.prompts import user_message_entry
-from accord.check.agent.queries import FINAL, must_be_refused, subject_tool
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, has_path, skip_unless
+from accord.check.agent.queries import (
+    FINAL,
+    as_dict,
+    completed,
+    judge_completion,
+    key_of,
+    must_be_refused,
+    subject_tool,
+)
+from accord.check.engine.evidence import (
+    CANCELLED,
+    INVALID_PARAMS,
+    Entry,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    has_path,
+    is_state,
+    is_update,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
-from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
+from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
@@ -53,6 +77,13 @@ RULES = agent_rules(
         says="A tool call that offers it can be cancelled alone, and then it ends"),
     RuleRow("ACCORD-CANCEL-213", "--C", "tool-calls", gate="session",
         says="A terminal that offers it can be cancelled alone, and then it exits"),
+    RuleRow("ACCORD-REQCANCEL-001", "M--", "cancellation", "A request that is taken back gets exactly one answer"),
+    RuleRow("ACCORD-REQCANCEL-002", "M--", "cancellation",
+        says="A request that was taken back and fails does so with -32800"),
+    RuleRow("ACCORD-REQCANCEL-003", "A--", "cancellation",
+        says="Taking back a request that was never made, or has its answer, is ignored"),
+    RuleRow("ACCORD-WIRE-214", "--M", "cancellation",
+        says="Taking back a request that does not exist or was answered does nothing"),
 )
 # fmt: on
 
@@ -312,3 +343,72 @@ judge_rows(
     ("ACCORD-CANCEL-213", "a_terminal_can_be_cancelled_alone", "terminalId", "terminal"),
     steps=("v2_stopped_alone",),
 )
+
+
+# --- requests that are withdrawn: `$/cancel_request`
+
+
+@step("bare", editions=V1, order=64)
+async def request_cancels(agent: AgentConversation) -> Notes:
+    """`$/cancel_request` for a running prompt, for unknown requests and for one that was answered."""
+    session = await agent.new()
+    prompt = await agent.begin(session)
+    since = agent.now
+    agent.notify("$/cancel_request", {"requestId": prompt})
+    honoured = await comes(agent, prompt, min(agent.options.timeout_seconds, 1.0))
+    if not honoured:
+        agent.notify("session/cancel", {"sessionId": session})
+        await agent.answer(prompt, "ACCORD-REQCANCEL-001", agent.options.turn_seconds)
+    nothing = agent.now
+    for id_ in (prompt, 424242, "accord-check-nobody"):
+        agent.notify("$/cancel_request", {"requestId": id_})
+    if not await lives(agent):
+        raise StepFailed("the agent did not survive it", "ACCORD-REQCANCEL-003", agent.wire.entries[nothing])
+    return {"session": session, "prompt": prompt, "since": since, "honoured": honoured, "nothing": nothing}
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_takes_back_nothing(agent: AgentConversation) -> Notes:
+    """`$/cancel_request` for unknown requests, and for one that was answered."""
+    answered = agent.ask("session/close", {"sessionId": NO_SESSION})
+    await agent.answer(answered)
+    since = agent.now
+    for id_ in (987657, "accord-check-nothing", answered):
+        agent.notify("$/cancel_request", {"requestId": id_})
+    await shows_life(agent, "ACCORD-WIRE-214")
+    return {"since": since, "end": agent.now, "answered": answered}
+
+
+@judge("ACCORD-REQCANCEL-001", steps=("request_cancels",))
+def a_request_that_is_taken_back_gets_one_answer(evidence: Evidence) -> str:
+    run = completed(evidence, "request_cancels", "ACCORD-REQCANCEL-001")
+    answers = run.answers(run["prompt"])
+    if len(answers) != 1:
+        raise Violation(f"it got {len(answers)} answers", *[entry for entry, _ in answers[:2]])
+    if answers[0][0].place < run["since"]:
+        return "it had its answer before it was taken back"
+    return "it was heeded" if run["honoured"] else "it was ignored, as it may be"
+
+
+@judge("ACCORD-REQCANCEL-002", steps=("request_cancels",))
+def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None:
+    run = completed(evidence, "request_cancels")
+    if run.answer_entry(run["prompt"]).place < run["since"]:
+        raise Inconclusive("the turn ended before it was taken back: give --cancel-prompt")
+    skip_unless(run["honoured"], "it is not heeded, as is allowed")
+    answer = run.answer(run["prompt"])
+    if "error" in answer and as_dict(answer["error"]).get("code") != CANCELLED:
+        entry = run.answer_entry(run["prompt"])
+        raise Violation("it failed with another code than -32800", run.entries[run["since"]], entry)
+
+
+@judge("ACCORD-WIRE-214", steps=("v2_takes_back_nothing",))
+def taking_back_nothing_does_nothing(evidence: Evidence) -> None:
+    run = evidence.step("v2_takes_back_nothing")
+    strays = {key_of(id_) for id_ in (None, 987657, "accord-check-nothing", run["answered"])}
+    for entry, each in messages_in(run.entries[run["since"] : run["end"]]):
+        if "method" not in each and key_of(each.get("id")) in strays:
+            raise Violation("it was answered", run.entries[run["since"]], entry)
+
+
+judge_completion(("ACCORD-REQCANCEL-003", "taking_back_what_was_never_asked_is_ignored", "request_cancels"))

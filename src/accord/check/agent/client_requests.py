@@ -23,9 +23,20 @@ from accord.check.agent.queries import (
     questions,
 )
 from accord.check.agent.turns import prompts_of
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepFailed,
+    Violation,
+    is_answer,
+    is_request,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
 

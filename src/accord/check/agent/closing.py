@@ -8,9 +8,17 @@ from accord.check.agent.exchange import answer_or_none, ask_all, ask_and_wait, s
 from accord.check.agent.listing import listed_in_v2, page_of, pages
 from accord.check.agent.queries import completed, must_be_refused, our_requests_in, request_gives_object, succeeds
 from accord.check.agent.turns import prompts_of, unending
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.evidence import (
+    CANCELLED,
+    NOT_FOUND,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    skip_if,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import CANCELLED, NOT_FOUND
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 # fmt: off

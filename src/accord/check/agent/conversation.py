@@ -12,13 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import StepFailed, has_path
+from accord.check.engine.evidence import Entry, StepFailed, has_path, is_answer, is_state, is_update
 from accord.check.engine.journal import SettingsLedger
 from accord.check.engine.judging import Notes, StepRegistry
-from accord.check.engine.record import Entry, is_answer, is_state, is_update
 from accord.check.engine.wire import ProgramEnded, RecordedWire, Reply, Silence
-from accord.check.options import Options
-from accord.check.rule import EDITIONS, EditionName, gate
+from accord.check.rule import EDITIONS, EditionName, Options, gate
 
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 ProcessGroup: TypeAlias = Literal["bare", "able", "own", "again"]

@@ -8,9 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, STEPS, AgentConversation, can
-from accord.check.engine.evidence import StepFailed, has_path
+from accord.check.engine.evidence import (
+    NOT_FOUND,
+    Entry,
+    StepFailed,
+    has_path,
+    is_answer,
+    is_request,
+    is_state,
+    is_update,
+)
 from accord.check.engine.judging import CheckStep, Notes
-from accord.check.engine.record import NOT_FOUND, Entry, is_answer, is_request, is_state, is_update
 from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
 from accord.check.rule import V2, EditionName
 

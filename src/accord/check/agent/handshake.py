@@ -19,9 +19,19 @@ from accord.check.agent.queries import (
     our_requests_in,
     request_fails_with,
 )
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_REQUEST,
+    NO_VERSION,
+    Evidence,
+    Inconclusive,
+    StepResult,
+    Violation,
+    is_answer,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
-from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 

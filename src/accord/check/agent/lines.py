@@ -10,9 +10,21 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, line_step, lives
 from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, judge_completion, listed
 from accord.check.agent.turns import RecordedTurn, turns_in
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_if
+from accord.check.engine.evidence import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    is_update,
+    messages_in,
+    read_json,
+    skip_if,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, is_update, messages_in, read_json
 from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
 # fmt: off

@@ -19,9 +19,8 @@ from accord.check.agent.queries import (
     listed,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Entry, Evidence, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 

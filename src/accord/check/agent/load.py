@@ -15,9 +15,19 @@ from accord.check.agent.queries import (
     succeeds,
 )
 from accord.check.agent.turns import TURN_KINDS, until_asked
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    is_update,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules, gate
 

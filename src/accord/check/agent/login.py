@@ -21,9 +21,20 @@ from accord.check.agent.queries import (
     our_requests,
     refusal,
 )
-from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    AUTH_REQUIRED,
+    NO_METHOD,
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    Violation,
+    is_answer,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
 
 # fmt: off

@@ -11,9 +11,16 @@ from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import ask_and_wait, lives
 from accord.check.agent.queries import completed, must_be_refused, request_fails_with
 from accord.check.agent.turns import recorded
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_PARAMS,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    Violation,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
 from accord.time_scale import scaled
 

@@ -19,9 +19,17 @@ from accord.check.agent.queries import (
     option_lists,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
 from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 

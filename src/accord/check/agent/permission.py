@@ -21,9 +21,20 @@ from accord.check.agent.queries import (
     subject_tool,
 )
 from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    Violation,
+    is_answer,
+    is_request,
+    is_state,
+    is_update,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
 from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 

@@ -9,9 +9,8 @@ from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
 from accord.check.agent.queries import RecordedRequest, must_be_refused, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_unless
+from accord.check.engine.evidence import INVALID_PARAMS, Evidence, Inconclusive, StepFailed, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
-from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
 
 # fmt: off

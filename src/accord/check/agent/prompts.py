@@ -19,9 +19,20 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.schema import is_judged_by_schema, misfit
 from accord.check.agent.turns import STOP_REASONS, idle_behind, prompts_of, turns_in
-from accord.check.engine.evidence import Evidence, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    CANCELLED,
+    Entry,
+    Evidence,
+    StepResult,
+    Violation,
+    is_answer,
+    is_state,
+    is_update,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import CANCELLED, Entry, is_answer, is_state, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 

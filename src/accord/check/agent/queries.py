@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepFailed,
+    StepResult,
+    Violation,
+    is_answer,
+    is_update,
+    messages_in,
+    skip_if,
+)
 from accord.check.engine.judging import judge_rows
-from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
 FINAL = {"completed", "failed", "cancelled"}
 """The statuses of tool calls that have ended."""

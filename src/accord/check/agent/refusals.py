@@ -25,9 +25,16 @@ from accord.check.agent.queries import (
     refusal,
     request_fails_with,
 )
-from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_PARAMS,
+    NOT_FOUND,
+    Evidence,
+    StepFailed,
+    Violation,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows
-from accord.check.engine.record import INVALID_PARAMS, NOT_FOUND
 from accord.check.engine.settings import Setting, settings_in
 from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 

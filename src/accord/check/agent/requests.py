@@ -1,4 +1,4 @@
-"""JSON-RPC requests, notifications, responses and errors, and requests that are withdrawn."""
+"""JSON-RPC requests, notifications, responses and errors, and the ids of requests: large, odd, used again."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from accord.check.agent.exchange import (
     NO_SESSION,
     answer_or_none,
     ask_and_wait,
-    comes,
     line_step,
     lives,
-    shows_life,
+    settle,
+    wait_for_answers,
+    wait_for_question,
+    wait_or_none,
 )
-from accord.check.agent.lines import line_is_answered, messages_after
-from accord.check.agent.queries import as_dict, completed, judge_completion, key_of
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction, messages_after
+from accord.check.agent.queries import code_of, key_of
+from accord.check.engine.evidence import (
+    INVALID_REQUEST,
+    NO_METHOD,
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    is_answer,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows, step_completes
-from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
-from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
+from accord.check.rule import JUNE_V2, SESSIONS, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
@@ -39,11 +53,6 @@ RULES = agent_rules(
         "A bad request, or a bad array, leaves the connection working",
         "A bad request, or a bad array, leaves the connection working",
     )),
-    RuleRow("ACCORD-REQCANCEL-001", "M--", "cancellation", "A request that is taken back gets exactly one answer"),
-    RuleRow("ACCORD-REQCANCEL-002", "M--", "cancellation",
-        says="A request that was taken back and fails does so with -32800"),
-    RuleRow("ACCORD-REQCANCEL-003", "A--", "cancellation",
-        says="Taking back a request that was never made, or has its answer, is ignored"),
     RuleRow("ACCORD-WIRE-003", "MM-", "#ExtRequest", "A request without params is answered"),
     RuleRow("ACCORD-WIRE-004", "MM-", "#ExtRequest", "A request whose params are null is answered"),
     RuleRow("ACCORD-WIRE-006", "A--", "extensibility", "An unknown notification does not end the agent"),
@@ -52,10 +61,18 @@ RULES = agent_rules(
     RuleRow("ACCORD-WIRE-205", "--A", "transports", "A malformed response is dropped without an answer"),
     RuleRow("ACCORD-WIRE-210", "--M", "error",
         says="A notification with params that do not fit is dropped, and the connection goes on"),
-    RuleRow("ACCORD-WIRE-214", "--M", "cancellation",
-        says="Taking back a request that does not exist or was answered does nothing"),
     RuleRow("ACCORD-WIRE-215", "--A", "error", gate="session",
         says="Absent and null params of a method without required fields count as {}"),
+    RuleRow("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
+    RuleRow("ACCORD-WIRE-010", "II-", "#RequestId", "What happens to requests whose id is null or a fraction"),
+    RuleRow("ACCORD-WIRE-206", "--M", "#RequestId",
+        says="A request whose id is null, a fraction or no scalar is refused with -32600 and the id null"),
+    RuleRow("ACCORD-WIRE-212", "--M", "#RequestId", "A request is answered once, never twice"),
+    RuleRow("ACCORD-WIRE-213", "--M", "#RequestId",
+        says="The ids of an agent's own requests are strings or integers, and none is used again while it waits"),
+    RuleRow("ACCORD-WIRE-216", "--C", "#RequestId", gate="session",
+        says="An id that the agent uses for a request of its own may be used by the client at the same time"),
+    RuleRow("ACCORD-WIRE-217", "--A", "#RequestId", "An id may be used again when its request was answered"),
 )
 # fmt: on
 
@@ -84,25 +101,6 @@ _INSIDES = re.compile(
 _TRACE = re.compile(
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\n\s+at .+:\d+:\d+\)?|panicked at |goroutine \d+ \['
 )
-
-
-@step("bare", editions=V1, order=64)
-async def request_cancels(agent: AgentConversation) -> Notes:
-    """`$/cancel_request` for a running prompt, for unknown requests and for one that was answered."""
-    session = await agent.new()
-    prompt = await agent.begin(session)
-    since = agent.now
-    agent.notify("$/cancel_request", {"requestId": prompt})
-    honoured = await comes(agent, prompt, min(agent.options.timeout_seconds, 1.0))
-    if not honoured:
-        agent.notify("session/cancel", {"sessionId": session})
-        await agent.answer(prompt, "ACCORD-REQCANCEL-001", agent.options.turn_seconds)
-    nothing = agent.now
-    for id_ in (prompt, 424242, "accord-check-nobody"):
-        agent.notify("$/cancel_request", {"requestId": id_})
-    if not await lives(agent):
-        raise StepFailed("the agent did not survive it", "ACCORD-REQCANCEL-003", agent.wire.entries[nothing])
-    return {"session": session, "prompt": prompt, "since": since, "honoured": honoured, "nothing": nothing}
 
 
 @step("own")
@@ -151,18 +149,6 @@ line_step(
     "ACCORD-WIRE-210",
     {name: _BAD_NOTIFICATION % params for name, params in BAD_PARAMS.items()},
 )
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_takes_back_nothing(agent: AgentConversation) -> Notes:
-    """`$/cancel_request` for unknown requests, and for one that was answered."""
-    answered = agent.ask("session/close", {"sessionId": NO_SESSION})
-    await agent.answer(answered)
-    since = agent.now
-    for id_ in (987657, "accord-check-nothing", answered):
-        agent.notify("$/cancel_request", {"requestId": id_})
-    await shows_life(agent, "ACCORD-WIRE-214")
-    return {"since": since, "end": agent.now, "answered": answered}
 
 
 @judge("ACP-ERROR-001", steps=("strange_requests", "unknown_session"))
@@ -254,29 +240,6 @@ def a_bad_request_leaves_the_connection_working(evidence: Evidence) -> None:
         raise Violation("after a bad request no session can be made any more", wrong, entry)
 
 
-@judge("ACCORD-REQCANCEL-001", steps=("request_cancels",))
-def a_request_that_is_taken_back_gets_one_answer(evidence: Evidence) -> str:
-    run = completed(evidence, "request_cancels", "ACCORD-REQCANCEL-001")
-    answers = run.answers(run["prompt"])
-    if len(answers) != 1:
-        raise Violation(f"it got {len(answers)} answers", *[entry for entry, _ in answers[:2]])
-    if answers[0][0].place < run["since"]:
-        return "it had its answer before it was taken back"
-    return "it was heeded" if run["honoured"] else "it was ignored, as it may be"
-
-
-@judge("ACCORD-REQCANCEL-002", steps=("request_cancels",))
-def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None:
-    run = completed(evidence, "request_cancels")
-    if run.answer_entry(run["prompt"]).place < run["since"]:
-        raise Inconclusive("the turn ended before it was taken back: give --cancel-prompt")
-    skip_unless(run["honoured"], "it is not heeded, as is allowed")
-    answer = run.answer(run["prompt"])
-    if "error" in answer and as_dict(answer["error"]).get("code") != CANCELLED:
-        entry = run.answer_entry(run["prompt"])
-        raise Violation("it failed with another code than -32800", run.entries[run["since"]], entry)
-
-
 def _silent(evidence: Evidence, name: str) -> None:
     run, line, _ = messages_after(evidence, name)
     if run["died_of"] == name:
@@ -312,15 +275,6 @@ def _none_is_answered(evidence: Evidence, step: str) -> None:
                 raise Violation(f"{name}: it was answered", line, entry)
 
 
-@judge("ACCORD-WIRE-214", steps=("v2_takes_back_nothing",))
-def taking_back_nothing_does_nothing(evidence: Evidence) -> None:
-    run = evidence.step("v2_takes_back_nothing")
-    strays = {key_of(id_) for id_ in (None, 987657, "accord-check-nothing", run["answered"])}
-    for entry, each in messages_in(run.entries[run["since"] : run["end"]]):
-        if "method" not in each and key_of(each.get("id")) in strays:
-            raise Violation("it was answered", run.entries[run["since"]], entry)
-
-
 @judge("ACCORD-WIRE-215", steps=("v2_lists",))
 def absent_params_are_empty(evidence: Evidence) -> None:
     run = evidence.step("v2_lists")
@@ -344,7 +298,6 @@ def arrays_leave_the_connection_working(evidence: Evidence) -> None:
         raise Violation("behind an array the agent did not answer any more", run.entries[since])
 
 
-judge_completion(("ACCORD-REQCANCEL-003", "taking_back_what_was_never_asked_is_ignored", "request_cancels"))
 judge_rows(
     line_is_answered,
     ("ACCORD-WIRE-003", "params_may_be_left_out", "no params", 900_103),
@@ -362,3 +315,129 @@ judge_rows(
     ("ACCORD-WIRE-205", "malformed_responses_are_not_answered", "v2_malformed_responses"),
 )
 judge_rows(step_completes, ("ACCORD-WIRE-210", "bad_notifications_are_survived", "v2_bad_notifications"))
+
+
+# --- ids
+
+
+BAD_IDS = {"null": b"null", "a fraction": b"1.5", "a list": b"[1]", "a boolean": b"true"}
+
+
+@step("bare", editions=V2, gate=SESSIONS)
+async def v2_same_ids(agent: AgentConversation) -> Notes:
+    """While the agent waits for a permission, a request has the id of its question."""
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: None):
+        prompt = agent.prompt(session, agent.tool_prompt)
+        asked = await wait_for_question(agent, "session/request_permission", session, since, prompt)
+        if asked is None:
+            await wait_for_answers(agent, prompt)
+            return {"session": session}
+        id_ = asked.message["id"]
+        place = agent.wire.send_json(
+            {"jsonrpc": "2.0", "id": id_, "method": "session/close", "params": {"sessionId": NO_SESSION}}
+        )
+        await wait_for_answers(agent, id_)
+        agent.notify("session/cancel", {"sessionId": session})
+        idle = await settle(agent, session, place)
+    return {"session": session, "id": id_, "place": place, "asked": asked, "idle": idle}
+
+
+_BAD_ID = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
+line_step("v2_bad_ids", "ACCORD-WIRE-206", {name: _BAD_ID % id_ for name, id_ in BAD_IDS.items()}, are_refused=True)
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_ids_again(agent: AgentConversation) -> Notes:
+    """One id for two requests, one after the other."""
+    id_ = agent.ask("session/close", {"sessionId": NO_SESSION}, "accord-check-again")
+    await agent.answer(id_)
+    since = agent.now
+    agent.ask("session/close", {"sessionId": NO_SESSION}, id_)
+    await wait_or_none(agent, lambda entry: is_answer(entry.message, id_), since, agent.options.timeout_seconds)
+    return {"id": id_, "since": since}
+
+
+@judge("ACCORD-WIRE-010", steps=("odd_lines",))
+def what_comes_of_strange_ids(evidence: Evidence) -> str:
+    return f"null: {line_reaction(evidence, 'a null id')}; a fraction: {line_reaction(evidence, 'a fraction as id')}"
+
+
+@judge("ACCORD-WIRE-212", steps=("meet",))
+def requests_are_answered_once(evidence: Evidence) -> None:
+    for record in evidence.records:
+        asked = [key_of(each["id"]) for _, each in messages_in(record.entries, sent=True) if _asks(each)]
+        counts: dict[str, int] = {}
+        for entry, each in messages_in(record.entries):
+            key = key_of(each.get("id"))
+            if "method" in each or key not in asked or key == key_of(None):
+                continue
+            counts[key] = counts.get(key, 0) + 1
+            if counts[key] > asked.count(key):
+                raise Violation(f"request {each['id']!r} was answered once more", entry)
+
+
+def _asks(message: dict[str, Any]) -> bool:
+    return "method" in message and "id" in message
+
+
+@judge("ACCORD-WIRE-213", steps=("v2_finished_things",))
+def own_ids_are_good(evidence: Evidence) -> None:
+    own = [_own_ids(record) for record in evidence.records]
+    skip_unless(any(own), "the agent asked for nothing")
+
+
+def _own_ids(record: Record) -> int:
+    """The number of requests that the agent made in a process; checks their ids."""
+    waiting: set[str] = set()
+    count = 0
+    for entry in record.entries:
+        for _, each in messages_in([entry], sent=entry.sent):
+            if entry.sent and "method" not in each:
+                waiting.discard(key_of(each.get("id")))
+            elif not entry.sent and _asks(each):
+                count += 1
+                _look_at_id(each["id"], waiting, entry)
+                waiting.add(key_of(each["id"]))
+    return count
+
+
+def _is_id(id_: Any) -> bool:
+    return isinstance(id_, (str, int)) and not isinstance(id_, bool)
+
+
+def _look_at_id(id_: Any, waiting: set[str], entry: Entry) -> None:
+    if not _is_id(id_):
+        raise Violation(f"{id_!r} is no id for a request", entry)
+    if key_of(id_) in waiting:
+        raise Violation(f"{id_!r} is the id of another request that still waits", entry)
+
+
+@judge("ACCORD-WIRE-216", steps=("v2_same_ids",))
+def ids_have_a_direction(evidence: Evidence) -> None:
+    run = evidence.step("v2_same_ids")
+    if run.get("asked") is None:
+        raise Inconclusive("no permission was asked for")
+    skip_unless(_is_id(run["id"]), "the id of the agent is one that no client may use")
+    if not run.answers(run["id"]):
+        raise Violation("the request was not answered", run["asked"], run.entries[run["place"]])
+
+
+@judge("ACCORD-WIRE-217", steps=("v2_ids_again",))
+def ids_can_be_used_again(evidence: Evidence) -> None:
+    run = evidence.step("v2_ids_again")
+    answers = run.answers(run["id"])
+    second = [(entry, each) for entry, each in answers if entry.place > run["since"]]
+    if not second:
+        raise Violation("the second request was not answered", answers[0][0], run.entries[run["since"]])
+    if code_of(second[0][1]) == INVALID_REQUEST:
+        raise Violation("the second request was refused", run.entries[run["since"]], second[0][0])
+
+
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-005", "a_large_id_comes_back_digit_by_digit", "a large id", BIG_ID),
+    steps=("odd_lines",),
+)
+judge_rows(each_line_gets, ("ACCORD-WIRE-206", "bad_ids_are_refused", "v2_bad_ids", INVALID_REQUEST))

@@ -17,9 +17,20 @@ from accord.check.agent.queries import (
     succeeds,
 )
 from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_PARAMS,
+    Entry,
+    Evidence,
+    Inconclusive,
+    StepFailed,
+    StepResult,
+    Violation,
+    is_update,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 # fmt: off

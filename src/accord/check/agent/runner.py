@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, ProcessGroup, WaitLimits
-from accord.check.engine.address import AgentAddress, JudgedAgent
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, has_path
+from accord.check.engine.evidence import (
+    AUTH_REQUIRED,
+    INVALID_PARAMS,
+    Evidence,
+    RecordBudget,
+    StepFailed,
+    StepResult,
+    has_path,
+)
 from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
-from accord.check.engine.record import AUTH_REQUIRED, INVALID_PARAMS, RecordBudget
+from accord.check.engine.program import AgentAddress, JudgedAgent
 from accord.check.engine.settings import Key, Setting, Value, request_for
 from accord.check.engine.wire import RecordedWire, Silence
-from accord.check.options import Options
-from accord.check.rule import VERSIONS
+from accord.check.rule import VERSIONS, Options
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 

@@ -21,9 +21,18 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.tools import tool_call_facts
 from accord.check.agent.turns import updates_in_turns
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    is_request,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import judge, judge_rows, request_is_answered, request_succeeds
-from accord.check.engine.record import Entry, Record, is_request, messages_in
 from accord.check.engine.shape import Payload, payloads, shape_of
 from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
 from accord.protocol.codec import Codec, Misfit

@@ -20,9 +20,21 @@ from accord.check.agent.queries import (
     request_fails_with,
     request_gives_object,
 )
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_PARAMS,
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepFailed,
+    Violation,
+    is_answer,
+    is_state,
+    messages_in,
+    skip_if,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
-from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 # fmt: off

@@ -22,9 +22,8 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.tools import check_cancellation_offers, tool_contents, updates_of_three_turns
 from accord.check.agent.turns import heeds_cancel, updates_in_turns
-from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
+from accord.check.engine.evidence import Entry, Evidence, Inconclusive, Violation, is_request, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_request
 from accord.check.rule import V1, RuleRow, agent_rules
 from accord.workspace.launch import command_argv
 

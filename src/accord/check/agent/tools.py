@@ -28,9 +28,8 @@ from accord.check.agent.queries import (
     updates_of,
 )
 from accord.check.agent.turns import prompts_of, turns_in, updates_in_turns
-from accord.check.engine.evidence import Evidence, Violation, skip_unless
+from accord.check.engine.evidence import Entry, Evidence, Violation, is_request, is_update, messages_in, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
 from accord.check.rule import V1, RuleRow, agent_rules
 

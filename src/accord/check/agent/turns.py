@@ -6,8 +6,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict, our_requests_in, updates_of
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
-from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
+from accord.check.engine.evidence import (
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    is_answer,
+    is_state,
+    messages_in,
+    skip_unless,
+)
 
 
 class RecordedTurn(NamedTuple):

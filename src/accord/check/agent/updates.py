@@ -27,9 +27,8 @@ from accord.check.agent.queries import (
     updates_of,
 )
 from accord.check.agent.turns import prompts_of, updates_in_turns
-from accord.check.engine.evidence import Evidence, Violation, skip_unless
+from accord.check.engine.evidence import Entry, Evidence, Record, Violation, messages_in, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
 # fmt: off

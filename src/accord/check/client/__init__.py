@@ -26,11 +26,10 @@ from accord.check.engine.judging import (
     steps_for,
     wanted,
 )
-from accord.check.engine.outcome import Judgement, Outcome, Report
-from accord.check.engine.process import Program, RunningPeer, RunningProcess, RunningProgram, outlives
+from accord.check.engine.program import Program, RunningPeer, RunningProcess, RunningProgram, outlives
+from accord.check.engine.report import Judgement, Outcome, Report
 from accord.check.engine.wire import Silence
-from accord.check.options import Options
-from accord.check.rule import VERSIONS, CheckRule
+from accord.check.rule import VERSIONS, CheckRule, Options
 from accord.time_scale import scaled
 from accord.transport.process import start
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
+from accord.check.engine.evidence import Entry, Evidence, Inconclusive, Record, Violation, skip_unless
 from accord.check.engine.judging import judge
-from accord.check.engine.record import Entry, Record
 from accord.check.rule import EditionName, RuleRow, client_rules
 
 # fmt: off

@@ -7,9 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, Violation, skip_unless
+from accord.check.engine.evidence import (
+    INVALID_REQUEST,
+    Entry,
+    Evidence,
+    Record,
+    Violation,
+    is_answer,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, V1_V2, RuleRow, client_rules
 

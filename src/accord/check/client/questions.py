@@ -5,11 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from accord.check.client.conversation import ClientConversation, step
-from accord.check.client.messages import CANCEL_ME, HOLD_ON, chunk, elicitation, permission, tool
-from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
+from accord.check.client.conversation import (
+    CANCEL_ME,
+    HOLD_ON,
+    ClientConversation,
+    chunk,
+    elicitation,
+    permission,
+    step,
+    tool,
+)
+from accord.check.engine.evidence import (
+    CANCELLED,
+    INVALID_PARAMS,
+    NO_METHOD,
+    Entry,
+    Evidence,
+    Inconclusive,
+    Record,
+    StepResult,
+    Violation,
+    is_answer,
+    messages_in,
+    skip_unless,
+)
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
-from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE_V2, V1_V2, RuleRow, client_rules
 

@@ -9,14 +9,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from accord.check.client.conversation import KNOWS, ClientConversation, ClientLeft, ClientWire
-from accord.check.client.messages import chunk, config_options, greeting, opened
-from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult
+from accord.check.client.conversation import (
+    KNOWS,
+    ClientConversation,
+    ClientLeft,
+    ClientWire,
+    chunk,
+    config_options,
+    greeting,
+    opened,
+)
+from accord.check.engine.evidence import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    NO_METHOD,
+    NO_VERSION,
+    NOT_FOUND,
+    Evidence,
+    Inconclusive,
+    RecordBudget,
+    StepFailed,
+    StepResult,
+)
 from accord.check.engine.judging import CheckStep, Progress
-from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, RecordBudget
 from accord.check.engine.wire import Silence
-from accord.check.options import Options
-from accord.check.rule import VERSIONS, EditionName
+from accord.check.rule import VERSIONS, EditionName, Options
 from accord.time_scale import scaled
 
 CALM_SECONDS = scaled(0.3)

@@ -11,7 +11,7 @@ from typing import Any
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.process import outlives
+from accord.check.engine.program import outlives
 from accord.check.rule import V1, RuleRow, client_rules
 
 # fmt: off

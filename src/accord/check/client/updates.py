@@ -6,8 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from accord.check.client.conversation import STEPS, ClientConversation, ClientLeft, When
-from accord.check.client.messages import chunk, config_options, every_update, text, tool
+from accord.check.client.conversation import (
+    STEPS,
+    ClientConversation,
+    ClientLeft,
+    When,
+    chunk,
+    config_options,
+    every_update,
+    text,
+    tool,
+)
 from accord.check.engine.evidence import Evidence, StepResult, skip_if
 from accord.check.engine.judging import CheckStep, Notes, judge
 from accord.check.rule import EDITIONS, V1_V2, EditionName, RuleRow, client_rules

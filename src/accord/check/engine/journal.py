@@ -23,8 +23,7 @@ from typing import Any
 
 from accord.check.engine.settings import Key, Setting, Value, caution_of, set_by, settings_in
 from accord.check.engine.wire import RecordedWire
-from accord.check.options import Options
-from accord.check.rule import EDITIONS, EditionName
+from accord.check.rule import EDITIONS, EditionName, Options
 from accord.config.paths import ConfigPaths
 
 if sys.platform != "win32":

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from accord.check.engine.address import JudgedAgent, command_of
 from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation
-from accord.check.engine.outcome import Judgement, Outcome, Report, group
-from accord.check.options import Options
-from accord.check.rule import EDITIONS, Cause, CheckRule, EditionName
+from accord.check.engine.program import JudgedAgent, command_of
+from accord.check.engine.report import Judgement, Outcome, Report, group
+from accord.check.rule import EDITIONS, Cause, CheckRule, EditionName, Options
 
 Notes: TypeAlias = dict[str, Any]
 """The notes of a step for its judges: ids of sessions and requests, places in the record."""

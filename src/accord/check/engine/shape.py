@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.record import Entry, Record, messages_in
+from accord.check.engine.evidence import Entry, Record, messages_in
 from accord.check.rule import EditionName
 from accord.protocol.codec import Misfit
 from accord.protocol.edition import EDITIONS, Edition

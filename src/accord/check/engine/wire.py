@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.address import AgentAddress, JudgedAgent, start_agent
-from accord.check.engine.process import RunningProgram
-from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
+from accord.check.engine.evidence import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
+from accord.check.engine.program import AgentAddress, JudgedAgent, RunningProgram, start_agent
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 

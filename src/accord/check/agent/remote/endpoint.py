@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.agent.conversation import BARE, LOGIN, PROMPT_RULE, REPLIES, text
-from accord.check.agent.remote.raw_http import (
+from accord.check.agent.remote.raw_sockets import (
     EVENTS,
     JSON,
     OK,
@@ -21,13 +21,13 @@ from accord.check.agent.remote.raw_http import (
     ExchangeRecord,
     HttpAnswer,
     RawHttp,
+    RawSocket,
+    open_socket,
 )
-from accord.check.agent.remote.raw_websocket import RawSocket, open_socket
-from accord.check.engine.address import AgentAddress
-from accord.check.engine.evidence import Inconclusive, StepFailed
+from accord.check.engine.evidence import AUTH_REQUIRED, Entry, Inconclusive, StepFailed, is_answer, is_request, is_state
 from accord.check.engine.judging import StepRegistry
-from accord.check.engine.record import AUTH_REQUIRED, Entry, is_answer, is_request, is_state
-from accord.check.options import Options
+from accord.check.engine.program import AgentAddress
+from accord.check.rule import Options
 from accord.time_scale import scaled
 
 REMOTE_STEPS = StepRegistry()

@@ -14,10 +14,9 @@ from accord.check.agent.remote.endpoint import (
     remote_step,
 )
 from accord.check.agent.remote.http_requests import ACCEPTED, BAD, TEXT
-from accord.check.agent.remote.raw_http import EVENTS, EventStream, HttpAnswer, media_type_of
-from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if, skip_unless
+from accord.check.agent.remote.raw_sockets import EVENTS, EventStream, HttpAnswer, media_type_of
+from accord.check.engine.evidence import Entry, Evidence, Inconclusive, Violation, is_update, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import Entry, is_update
 from accord.check.rule import EDITIONS, EditionName, RuleRow, agent_rules, gate
 
 EVENT_SOURCE = "https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from accord.check.agent.remote.endpoint import EXTENSION, LATE, SOON_SECONDS, Endpoint, message_of, remote_step
 from accord.check.agent.remote.http_requests import TEXT
-from accord.check.agent.remote.raw_websocket import (
+from accord.check.agent.remote.raw_sockets import (
     BINARY,
     CONTINUATION,
     PING,
     TEXT as TEXT_FRAME,
 )
-from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_unless
+from accord.check.engine.evidence import PARSE_ERROR, Entry, Evidence, StepFailed, Violation, read_json, skip_unless
 from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import PARSE_ERROR, Entry, read_json
 from accord.check.rule import RuleRow, agent_rules
 
 _RFC = "https://www.rfc-editor.org/rfc/rfc6455#section-"
