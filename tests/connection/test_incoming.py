@@ -1,8 +1,10 @@
 """Promise: exactly one answer, whatever the handler does, with nothing internal in it."""
 
 import asyncio
+import gc
 import json
 import logging
+import weakref
 from typing import Any
 
 import pytest
@@ -498,3 +500,30 @@ async def test_an_unknown_method_names_itself_to_the_caller() -> None:
         with pytest.raises(MethodNotFound) as caught:
             await calling
         assert caught.value.method == "session/list"
+
+
+class Arrived:
+    """Held by its request alone."""
+
+
+async def test_an_answered_request_is_freed_without_the_collector_of_cycles() -> None:
+    async def handle(_: Any) -> Any:
+        await asyncio.sleep(0)
+        return v1.SetSessionModeResponse()
+
+    arrivals: list[weakref.ref[Arrived]] = []
+
+    def arrive(_: Any) -> Arrived:
+        arrived = Arrived()
+        arrivals.append(weakref.ref(arrived))
+        return arrived
+
+    handlers = serving(handle)
+    handlers.on_arrival(v1.SESSION_SET_MODE, arrive)
+    gc.disable()
+    try:
+        async with initialized("agent", handlers) as (_, hand):
+            await set_mode(hand)
+            await until(lambda: arrivals[0]() is None)
+    finally:
+        gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given, strategies as st
 
@@ -257,7 +258,7 @@ def exact(message: Any) -> Any:
 
 
 def fields(message: Any) -> list[tuple[str, Any]]:
-    return list(message._asdict().items())
+    return list(msgspec.structs.asdict(message).items())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from accord.jsonrpc.message import Notification, ParsedMessage, Request, Result
@@ -69,9 +70,9 @@ def read(message: Any) -> Any:
     if isinstance(message, list):
         return [read(entry) for entry in message]
     if isinstance(message, Request | Notification) and message.params is not None:
-        return message._replace(params=json.loads(bytes(message.params)))
+        return msgspec.structs.replace(message, params=json.loads(bytes(message.params)))
     if isinstance(message, Result):
-        return message._replace(result=json.loads(bytes(message.result)))
+        return msgspec.structs.replace(message, result=json.loads(bytes(message.result)))
     return message
 
 

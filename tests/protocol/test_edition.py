@@ -142,7 +142,7 @@ def test_no_edition_has_a_method_that_is_not_in_the_table_above(edition: Edition
 def test_an_edition_has_the_rules_of_its_letter(
     edition: Edition, *, null_ids: bool, batches: bool, cancels_requests: bool
 ) -> None:
-    assert tuple(edition.rules) == (null_ids, batches)
+    assert (edition.rules.null_ids, edition.rules.batches) == (null_ids, batches)
     assert edition.cancels_requests == cancels_requests
     assert (edition.notification("agent", "$/cancel_request") is not None) == cancels_requests
 

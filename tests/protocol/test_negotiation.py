@@ -375,6 +375,17 @@ def test_a_client_refuses_an_edition_that_it_does_not_speak(
     assert failure.value.answered == version
 
 
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(1, "speaks v1 (it answered version 1), this"), (2, "speaks v1 (it answered version 2, in the form of v1), this")],
+)
+def test_a_refusal_does_not_contradict_itself_where_an_agent_repeats_the_version(version: int, said: str) -> None:
+    with pytest.raises(NegotiationFailed) as failure:
+        select_as_client({"protocolVersion": version, "agentCapabilities": {}}, OFFERS["v2"])
+
+    assert said in str(failure.value)
+
+
 @either_way
 @pytest.mark.parametrize("letters", ["", "a"])
 @pytest.mark.parametrize("spoken", ["june", "v2 june"])

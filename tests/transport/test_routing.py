@@ -15,6 +15,7 @@ from accord.transport.routing import (
     SessionChange,
     read_agent_envelope,
     read_envelope,
+    read_updates,
 )
 
 
@@ -213,3 +214,31 @@ def test_a_client_learns_of_sessions_from_the_answers_that_open_them() -> None:
         None,
         SessionChange("s2", is_open=False),
     ]
+
+
+def update(session: str, rest: bytes = b',"update":{}}}') -> bytes:
+    return b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%b"%b' % (session.encode(), rest)
+
+
+def test_updates_of_one_session_have_one_envelope() -> None:
+    texts: list[bytes | bytearray] = [
+        update("s1"),
+        update("s1", b',"update":{"sessionId":"s2"}}}'),
+        bytearray(update("s1")),
+    ]
+    assert read_updates(texts) == read_agent_envelope(texts[0])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        update("s2"),
+        update("s10"),
+        update("s1").replace(b"session/update", b"session/other"),
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+        b" " + update("s1"),
+    ],
+)
+def test_texts_that_are_not_updates_of_one_session_have_none(other: bytes) -> None:
+    assert read_updates([update("s1"), other]) is None
+    assert read_updates([other, update("s1")]) is None

@@ -62,7 +62,7 @@ async def connected(address: str, **options: Any) -> AsyncIterator[Client]:
 class ResumableServer:
     """Keeps one connection while its sockets come and go; each socket is cut after a few messages."""
 
-    def __init__(self, *, texts: int, cut_after: int, refusal: Any = None) -> None:
+    def __init__(self, *, texts: int, cut_after: int, refusal: Any = None, silent_sockets: int = 0) -> None:
         self.texts = [b'{"jsonrpc":"2.0","method":"x","params":%d}' % number for number in range(texts)]
         self.received: list[Any] = []
         self.sockets = 0
@@ -70,6 +70,8 @@ class ResumableServer:
         self.cut: Callable[[], None]
         self._cut_after = cut_after
         self._refusal = refusal
+        self._silent_sockets = silent_sockets
+        """So many sockets are taken up and ended at once, without a message."""
 
     async def talk(self, socket: ServerConnection) -> None:
         self.sockets += 1
@@ -80,6 +82,9 @@ class ResumableServer:
         cursor = 0
         if "_meta" in first["params"]:
             cursor = await self._resume(socket)
+        if self.sockets <= self._silent_sockets:
+            socket.transport.close()
+            return
         reading = asyncio.create_task(self._read(socket))
         for text in self.texts[cursor : cursor + self._cut_after]:
             await socket.send(text, text=True)
@@ -116,6 +121,16 @@ async def test_a_connection_outlives_its_sockets_and_nothing_is_lost() -> None:
         assert server.received == list(range(40))
         assert server.sockets > 5
         assert client.kinds == ["lost", "resumed"] * (server.sockets - 1)
+
+
+async def test_a_server_that_ends_every_socket_at_once_is_not_asked_without_a_pause(delays: list[float]) -> None:
+    server = ResumableServer(texts=1, cut_after=1, silent_sockets=6)
+    async with websocket_server(server.talk) as address, connected(address) as client:
+        assert await client.receive(1) == server.texts
+        assert client.kinds == ["lost", "resumed"] * 6
+    assert delays[0] == 0
+    assert all(later > 0 for later in delays[1:6])
+    assert sum(delays[1:3]) < sum(delays[3:5])
 
 
 async def test_a_gap_that_cannot_be_closed_ends_the_connection_and_is_reported() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given, strategies as st
@@ -133,6 +134,7 @@ def test_an_unfinished_line_behind_complete_ones_meets_the_limit_too() -> None:
 def test_a_carriage_return_over_the_limit_may_still_be_the_end_of_the_line() -> None:
     reader = LineReader(10)
     assert reader.feed(b"x" * 10 + b"\r") == []
+    assert reader.feed(b"") == []
     assert reader.fault is None
     assert reader.feed(b"\n") == [b"x" * 10]
     assert reader.feed(b"x" * 10 + b"\r") == []
@@ -187,6 +189,20 @@ def test_a_long_line_in_small_pieces_costs_time_in_proportion(piece_bytes: int, 
     small = min(seconds_for(large_bytes // 5, piece_bytes) for _ in range(3))
     large = min(seconds_for(large_bytes, piece_bytes) for _ in range(2))
     assert large < 15 * small + 0.5  # a reader that copies what it holds for every piece needs minutes
+
+
+def test_a_long_line_is_held_once() -> None:
+    reader, piece, count = LineReader(), b"x" * 65536, 128
+    tracemalloc.start()
+    try:
+        for _ in range(count):
+            reader.feed(piece)
+        texts = reader.feed(b"\n")
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert texts == [piece * count]
+    assert peak_bytes < 1.5 * count * len(piece)
 
 
 def test_a_text_with_a_newline_is_refused_before_it_is_sent() -> None:

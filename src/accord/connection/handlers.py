@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
+
+import msgspec
 
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
@@ -32,7 +34,7 @@ JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a message outside the specification: params and result are plain JSON."""
 
 
-class Handler(NamedTuple):
+class Handler(msgspec.Struct, frozen=True):
     """A callable, and whether calling it may suspend."""
 
     call: JsonHandler

@@ -169,6 +169,8 @@ class IncomingRequests:
             # Not a callback of the task: that would cost a turn of the loop for each request.
             if request.task is not None:
                 self._tasks.discard(request.task)
+                # The task's context holds the request: without this cycle it is freed now, and not by the collector.
+                request.task = None
 
     def _begins(self, request: OpenRequest) -> bool:
         """Whether a request starts now; if not, it waits in `Admission`, and its task ends."""

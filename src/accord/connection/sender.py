@@ -7,7 +7,9 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+import msgspec
 
 from accord.errors import ConnectionLost, TransportError
 from accord.transport.interface import Transport
@@ -20,7 +22,7 @@ Observer: TypeAlias = Callable[[Literal["in", "out"], bytes], None]
 """Gets every text as it is on the wire, without its frame. Must not block; its exceptions are raised at the sender."""
 
 
-class _Queued(NamedTuple):
+class _Queued(msgspec.Struct, frozen=True):
     text: bytes | bytearray
     sent: asyncio.Future[None]
 
@@ -116,10 +118,10 @@ class Sender:
         queue = self._queue
         try:
             while queue:
-                text, sent = queue[0]
+                first = queue[0]
                 # A sender that was cancelled while it waited has sent nothing.
-                if not sent.done():
-                    await self._send_one(text, sent)
+                if not first.sent.done():
+                    await self._send_one(first.text, first.sent)
                 queue.popleft()
         finally:
             self._task = None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ RequestId: TypeAlias = int | str | None
 JsonText: TypeAlias = bytes | msgspec.Raw
 
 
-class MessageRules(NamedTuple):
+class MessageRules(msgspec.Struct, frozen=True):
     """The deviations that an edition allows beyond the common core."""
 
     null_ids: bool = True
@@ -36,7 +36,7 @@ class MessageRules(NamedTuple):
     """Whether a JSON array is a batch. Otherwise it gets one error and nothing in it is done."""
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True):
     """A message that must be answered exactly once."""
 
     id: RequestId
@@ -44,19 +44,19 @@ class Request(NamedTuple):
     params: JsonText | None
 
 
-class Notification(NamedTuple):
+class Notification(msgspec.Struct, frozen=True):
     """A message that is never answered."""
 
     method: str
     params: JsonText | None
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True):
     id: RequestId
     result: JsonText
 
 
-class ErrorObject(NamedTuple):
+class ErrorObject(msgspec.Struct, frozen=True):
     """The peer's reason why a call failed."""
 
     code: int
@@ -64,14 +64,14 @@ class ErrorObject(NamedTuple):
     data: Any = None
 
 
-class Failure(NamedTuple):
+class Failure(msgspec.Struct, frozen=True):
     """The answer to a call that failed; `id` is null where the peer could not read the call's id."""
 
     id: RequestId
     error: ErrorObject
 
 
-class Malformed(NamedTuple):
+class Malformed(msgspec.Struct, frozen=True):
     """A text that is no message.
 
     `error` is what to answer it with, under `id`; None where it must not be answered, because it is a notification or

@@ -7,7 +7,9 @@ side are in tables below, tried in order. Tolerant is the default; strict refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from accord.errors import InvalidParams, NegotiationFailed, RequestError, UnsupportedVersion
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
@@ -18,7 +20,7 @@ NEWEST_VERSION = 2
 _UINT16 = range(2**16)
 
 
-class Selection(NamedTuple):
+class Selection(msgspec.Struct, frozen=True):
     """The edition to speak, and the version to announce in the answer.
 
     `exact` is False where the client asked for more than it gets: then its params are read leniently.
@@ -29,7 +31,7 @@ class Selection(NamedTuple):
     exact: bool = True
 
 
-class _Asked(NamedTuple):
+class _Asked(msgspec.Struct, frozen=True):
     version: int
     info: bool
     client_info: bool
@@ -95,7 +97,7 @@ def _asked(params: Any) -> _Asked | None:
     )
 
 
-class _Answered(NamedTuple):
+class _Answered(msgspec.Struct, frozen=True):
     version: int
     info: bool
     capabilities: bool
@@ -139,9 +141,10 @@ def select_as_client(result: Any, editions: Sequence[Edition], *, strict: bool =
         found = _offered(V2_JUNE, editions)
     if found is None:
         names = ", ".join(edition.name for edition in editions)
-        raise NegotiationFailed(
-            f"the agent speaks {wanted.name} (it answered version {version}), this client {names}", answered=version
-        )
+        answer = f"it answered version {version}"
+        if version != wanted.version:
+            answer = f"{answer}, in the form of {wanted.name}"
+        raise NegotiationFailed(f"the agent speaks {wanted.name} ({answer}), this client {names}", answered=version)
     if strict and found.version != version:
         raise NegotiationFailed(f"the agent answered version {version} and speaks {found.name}", answered=version)
     return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from typing import Any, Literal, NamedTuple, Union
+from typing import Any, Literal, Union
 
 import msgspec
 from msgspec import Meta, UnsetType
@@ -31,7 +31,7 @@ class Misfit(Exception):
         self.expected = expected
 
 
-class _Field(NamedTuple):
+class _Field(msgspec.Struct, frozen=True):
     name: str
     key: str
     kind: Any

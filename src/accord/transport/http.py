@@ -1,7 +1,8 @@
 """A transport to the address `http://…` or `https://…`: streamable HTTP, with the differences of known servers.
 
 Messages are sent by POST, one at a time, and read from streams (`http_stream`); `routing` decides which of them belongs
-to which session. docs/remote.md lists the differences between servers.
+to which session. A server may also answer in the reply to the POST itself (`http_reply`), at once, when the answer is
+there, or with events. docs/remote.md lists the differences between servers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
-from accord.errors import ConnectFailed, ConnectionLost, FrameError, TransportError
+from accord.errors import ConnectFailed, ConnectionLost, TransportError
 from accord.time_scale import scaled
 from accord.transport.interface import Transport
 from accord.transport.remote import (
@@ -39,6 +40,7 @@ from accord.transport.routing import (
 with needs_extra():
     import httpx2
 
+    from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
     from accord.transport.http_stream import HttpStream
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ log = logging.getLogger("accord.transport")
 POST_SECONDS = scaled(60.0)
 FLUSH_SECONDS = scaled(5.0)
 OPEN_SECONDS = scaled(2.0)
+OVERTAKE_SECONDS = scaled(0.25)
 DELETE_SECONDS = scaled(1.0)
 MAX_BODY_BYTES = 64 * 1024
 
@@ -98,6 +101,8 @@ class HttpTransport(RemoteTransport):
         self._connection_id: str | None = None
         self._advertisement: Advertisement | None = None
         self._number = 0
+        self._has_answers_in_replies = False
+        """Whether the server answered a request in the reply to its POST, which then may come late."""
         self._cursors: dict[Stream, str] = {}
         self._acknowledging: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
@@ -168,19 +173,22 @@ class HttpTransport(RemoteTransport):
 
     def _is_read(self, session_id: str) -> bool:
         stream = self._streams.get(session_id)
-        return stream is not None and stream.is_open
+        return stream is not None and stream.is_read
 
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
+    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _send_barrier(self, text: bytes, session_id: str) -> bool:
         try:
-            response, _ = await self._post(text, session_id, MAX_BODY_BYTES)
-        except (httpx2.TransportError, TransportError, TimeoutError):
+            response, body = await self._post(text, session_id)
+        except (*LINK_ERRORS, TransportError):
             return False
-        return response.status_code // 100 == 2  # noqa: PLR2004 - the class of success
+        if is_success(response):
+            self._take_reply(response, body, None)
+        return is_success(response)
 
     def acknowledge(self, stream: Stream, cursor: str) -> None:
         """Let the server forget what was received of a stream."""
@@ -192,8 +200,8 @@ class HttpTransport(RemoteTransport):
         while self._cursors:
             stream, cursor = self._cursors.popitem()
             # A lost one costs the server some memory, until the next.
-            with contextlib.suppress(httpx2.TransportError, TransportError, TimeoutError):
-                await self._post(acknowledgement(cursor, stream), stream, MAX_BODY_BYTES)
+            with contextlib.suppress(*LINK_ERRORS, TransportError):
+                await self._post(acknowledgement(cursor, stream), stream)
 
     def stream_failed(self, failure: TransportError) -> None:
         """A stream cannot be read any more: the connection is of no use."""
@@ -248,6 +256,26 @@ class HttpTransport(RemoteTransport):
                 await self._open_for(message, session)
             await self._deliver_post(text, message, session)
 
+    async def _deliver_post(self, text: bytes, message: Envelope, session: Stream, *, instead: Stream = None) -> None:
+        """Send one message; the next one may follow. `instead` is the session to name where the server asks for one.
+
+        Raises:
+            ConnectionLost: It cannot be sent, or it is unknown whether it was.
+        """
+        delivering = self._deliver_whole(text, message, session, instead)
+        if message.kind != "request" or not self._has_answers_in_replies:
+            await delivering
+            return
+        # The reply may come with the end of a turn: what the turn needs meanwhile, an answer or its end, overtakes it.
+        task = self._begin(self._or_fail(delivering))
+        await asyncio.wait([task], timeout=OVERTAKE_SECONDS)
+
+    async def _or_fail(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except TransportError as failure:
+            self._fail(failure)
+
     async def _open_for(self, message: Envelope, session: str) -> None:
         """Open the stream of a session for the answer to a request; the end of one that is not open here needs it too.
 
@@ -261,8 +289,9 @@ class HttpTransport(RemoteTransport):
 
     async def _open_session(self, text: bytes, message: Envelope, session: str) -> None:
         """`session/load` and its like: servers disagree on whether the stream or the call has to come first."""
-        opened = await self._open_stream(session, is_known=False).opened
-        if opened:
+        stream = self._open_stream(session, is_known=False)
+        await asyncio.wait([stream.opened], timeout=OPEN_SECONDS)
+        if stream.is_read:
             await self._deliver_post(text, message, session)
         else:
             await self._deliver_post(text, message, None, instead=session)
@@ -287,10 +316,10 @@ class HttpTransport(RemoteTransport):
 
     async def _post_first(self, text: bytes) -> tuple[httpx2.Response, bytes]:
         try:
-            response, body = await self._post(text, None, self.options.max_bytes)
+            response, body = await self._post(text, None)
         except httpx2.ConnectTimeout:
             raise ConnectFailed(f"no connection within {self.options.connect_seconds:g} s") from None
-        except (httpx2.TransportError, TimeoutError) as error:
+        except LINK_ERRORS as error:
             raise ConnectFailed(f"no connection: {type(error).__name__}") from error
         self._check_first(response, body)
         return response, body
@@ -301,17 +330,13 @@ class HttpTransport(RemoteTransport):
         Raises:
             ConnectFailed: It is not.
         """
-        if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
+        if not is_success(response):
             raise refusal_of(response.status_code)
-        if not _is_json(response):
+        if not (is_json(response) or has_events(response)):
             raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
 
-    async def _deliver_post(self, text: bytes, message: Envelope, session: Stream, *, instead: Stream = None) -> None:
-        """Send one message until the server has it; `instead` is the session to name where it asks for one.
-
-        Raises:
-            ConnectionLost: It cannot be sent, or it is unknown whether it was.
-        """
+    async def _deliver_whole(self, text: bytes, message: Envelope, session: Stream, instead: Stream) -> None:
+        """Send one message until the server has it."""
         retry = Retry(self.retry_seconds())
         while isinstance(outcome := await self._post_once(text, session), str):
             if not retry.is_running:
@@ -321,22 +346,22 @@ class HttpTransport(RemoteTransport):
         if retry.is_running:
             self.options.on_link(LinkReport("resumed", "the message was sent"))
         response, body = outcome
-        if response.status_code // 100 != 2:  # noqa: PLR2004 - the class of success
+        if not is_success(response):
             # It has no place among the messages of the connection, and the next one takes its number.
             self._number -= 1
         if response.status_code == _MISSING and instead is not None:
             self._number += 1
-            await self._deliver_post(text, message, instead)
+            await self._deliver_whole(text, message, instead, None)
             return
         self._judge(response, body, message)
 
     async def _post_once(self, text: bytes, session: Stream) -> tuple[httpx2.Response, bytes] | str:
         """Send one message once; a string says why it has to be sent again."""
         try:
-            response, body = await self._post(text, session, MAX_BODY_BYTES)
+            response, body = await self._post(text, session)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return f"no connection: {type(error).__name__}"
-        except (httpx2.TransportError, TimeoutError) as error:
+        except LINK_ERRORS as error:
             failure = f"sending failed: {type(error).__name__}"
             if not self.is_resumable:
                 raise ConnectionLost(f"{failure}, and the server cannot say what it received") from error
@@ -347,9 +372,8 @@ class HttpTransport(RemoteTransport):
 
     def _judge(self, response: httpx2.Response, body: bytes, message: Envelope) -> None:
         status = response.status_code
-        if status // 100 == 2:  # noqa: PLR2004 - the class of success
-            if body and _is_json(response):
-                self._receive(body, None)
+        if is_success(response):
+            self._take_reply(response, body, message.session_id)
             return
         if status in _GONE:
             raise ConnectionLost(f"the server answered {status}: the connection is gone")
@@ -358,17 +382,57 @@ class HttpTransport(RemoteTransport):
             error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
             self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
 
-    async def _post(self, text: bytes, session: Stream, max_bytes: int) -> tuple[httpx2.Response, bytes]:
+    def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> None:
+        """Take the message in a reply. JSON that is none is dropped: what we answer to it would be answered in turn."""
+        kind = read_envelope(body).kind if body and is_json(response) else "other"
+        if kind == "other":
+            return
+        if kind == "answer":
+            self._has_answers_in_replies = True
+            if session is not None and self._is_read(session):
+                self._begin(self._receive_late(body))
+                return
+        self._receive(body, None)
+
+    async def _receive_late(self, answer: bytes) -> None:
+        """Take an answer that may have overtaken what the server wrote to the stream of its session before."""
+        await asyncio.sleep(OVERTAKE_SECONDS)
+        self._receive(answer, None)
+
+    async def _post(self, text: bytes, session: Stream) -> tuple[httpx2.Response, bytes]:
+        """Send a text once; the reply and its body. A reply of events is read on, and its body is empty."""
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if self.is_resumable and not is_control(text):
             headers["Accord-Message-Number"] = str(self._number)
         request = self.request("POST", headers, session, text)
-        async with asyncio.timeout(POST_SECONDS):
+        async with asyncio.timeout(None if self._has_answers_in_replies else POST_SECONDS):
             response = await self.open(request)
+            if is_success(response) and has_events(response) and self._connection_id is not None:
+                self._begin(self._or_fail(self._read_events(response, read_envelope(text).session_id)))
+                return response, b""
             try:
-                return response, await _body(response, max_bytes)
+                return response, await self._read_reply(response)
             finally:
                 await response.aclose()
+
+    async def _read_reply(self, response: httpx2.Response) -> bytes:
+        if not is_success(response):
+            return await read_body(response, MAX_BODY_BYTES)
+        if not has_events(response):
+            return await read_body(response, self.options.max_bytes)
+        async for text in texts_of(response, self.options.max_bytes):
+            if read_envelope(text).kind == "answer":
+                return text
+        return b""
+
+    async def _read_events(self, response: httpx2.Response, session: Stream) -> None:
+        try:
+            async for text in texts_of(response, self.options.max_bytes):
+                await self.take(text, session)
+        except LINK_ERRORS as error:
+            raise ConnectionLost(f"the answer to a message broke off: {type(error).__name__}") from error
+        finally:
+            await response.aclose()
 
     # --- the end
 
@@ -397,10 +461,6 @@ class HttpTransport(RemoteTransport):
             await self._client.aclose()
 
 
-def _is_json(response: httpx2.Response) -> bool:
-    return bool(response.headers.get("content-type", "").lower().startswith("application/json"))
-
-
 def _header_value(session_id: str) -> str:
     """A session id as the value of a header.
 
@@ -410,17 +470,3 @@ def _header_value(session_id: str) -> str:
     if session_id.isascii() and session_id.isprintable() and session_id.strip() == session_id != "":
         return session_id
     raise ConnectionLost("the server chose a session id that no header can have")
-
-
-async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
-    """The body of a response.
-
-    Raises:
-        FrameError: It is larger than `max_bytes`.
-    """
-    body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) > max_bytes:
-            raise FrameError("the server's answer is over the size limit", limit_bytes=max_bytes)
-    return bytes(body)

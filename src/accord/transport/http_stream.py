@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 
-from accord.errors import ConnectionLost, FrameError, TransportError
+from accord.errors import ConnectionLost, TransportError
 from accord.time_scale import scaled
+from accord.transport.http_reply import LINK_ERRORS, check_fault, chunks_of, has_events, last_text
 from accord.transport.remote import LinkReport, RemoteOptions, Retry
 from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
 from accord.wire.sse import SseReader
@@ -74,15 +75,19 @@ class HttpStream:
         self._bytes = 0
         self._acknowledged = ""
         self._retry = Retry(None)
+        self._is_lost = False
+        """Whether the loss of the link was reported, and its return was not."""
+        self._pause_seconds = 0.0
+        """How long the server wants a reader to wait that it has sent away."""
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[bool] = loop.create_future()
         """Whether the server opened it; False if it does not know the session yet."""
         self.task = loop.create_task(self._run())
 
     @property
-    def is_open(self) -> bool:
-        """Whether the server opened it."""
-        return self.opened.done() and self.opened.result()
+    def is_read(self) -> bool:
+        """Whether the server opened it, or may do so: some send the head of a stream with its first event."""
+        return not self.opened.done() or self.opened.result()
 
     async def close(self) -> None:
         self.task.cancel()
@@ -111,7 +116,7 @@ class HttpStream:
                 await self._read(response)
             finally:
                 await response.aclose()
-        except (httpx2.TransportError, TimeoutError) as error:
+        except LINK_ERRORS as error:
             await self._lost(f"the stream broke: {type(error).__name__}", is_broken=self.opened.done())
         else:
             await self._lost("the server ended the stream", is_broken=False)
@@ -126,12 +131,13 @@ class HttpStream:
     async def _is_accepted(self, response: httpx2.Response) -> bool:
         status = response.status_code
         is_first = not self.opened.done()
-        if status == _OK and response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        if status == _OK and has_events(response):
             if is_first:
                 self.opened.set_result(True)
-            elif self._retry.is_running:
+            elif self._is_lost:
+                self._is_lost = False
                 self._owner.options.on_link(LinkReport("resumed", "the stream goes on"))
-            self._retry.succeeded()
+            self._retry.opened()
             return True
         if is_first and self._stream is not None and status in _NOT_YET:
             if not self._is_known:
@@ -149,14 +155,17 @@ class HttpStream:
 
     async def _read(self, response: httpx2.Response) -> None:
         reader = SseReader(self._owner.options.max_bytes)
-        chunks = response.aiter_raw()
+        chunks = chunks_of(response)
         while True:
             async with asyncio.timeout(SILENCE_SECONDS if self._has_comments else None):
                 chunk = await anext(chunks, None)
             if chunk is None:
+                await self._finish(reader)
                 return
             before = self._last_id
             events = reader.feed(chunk)
+            if events:
+                self._retry.succeeded()
             for event in events:
                 self._has_ids = self._has_ids and bool(event.id) and event.id != before
                 before = event.id
@@ -168,9 +177,21 @@ class HttpStream:
             self._last_id = reader.last_id or self._last_id
             if not events and chunk.lstrip().startswith(b":"):
                 self._has_comments = True
-            if reader.fault is not None:
-                raise FrameError(str(reader.fault), limit_bytes=reader.fault.limit_bytes)
+            check_fault(reader)
             self._acknowledge()
+
+    async def _finish(self, reader: SseReader) -> None:
+        """The server ended the stream, perhaps in the middle of an event."""
+        self._pause_seconds = (reader.retry or 0) / 1000
+        # Where there are ids, whatever is behind the last whole event comes again.
+        text = None if self._can_continue else last_text(reader)
+        if text is not None:
+            self._retry.succeeded()
+            await self._owner.take(text, self._stream)
+
+    @property
+    def _can_continue(self) -> bool:
+        return bool(self._last_id) and (self._owner.is_resumable or self._has_ids)
 
     def _acknowledge(self) -> None:
         if not self._owner.is_resumable or self._last_id == self._acknowledged:
@@ -187,11 +208,12 @@ class HttpStream:
         Raises:
             ConnectionLost: It must not be, or it was tried for long enough.
         """
-        can_continue = bool(self._last_id) and (self._owner.is_resumable or self._has_ids)
-        if is_broken and not can_continue:
+        if is_broken and not self._can_continue:
             raise ConnectionLost(f"{reason}, and the server cannot say what was missed")
-        if is_broken and not self._retry.is_running:
+        if is_broken and not self._is_lost:
+            self._is_lost = True
             self._owner.options.on_link(LinkReport("lost", reason))
         self._retry.limit_seconds = limit_seconds or self._owner.retry_seconds()
-        if not await self._retry.wait():
+        pause_seconds, self._pause_seconds = self._pause_seconds, 0.0
+        if not await self._retry.wait(pause_seconds):
             raise ConnectionLost(reason)

@@ -52,6 +52,8 @@ _TRY_AGAIN = frozenset({408, 425, 429})
 
 _FIRST_DELAY_SECONDS = 0.1
 _MAX_DELAY_SECONDS = 5.0
+# The delays begin anew behind a link that lived for so long; they do not grow over this where links do open.
+_SHORT_LIFE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def is_refused(error: ConnectFailed) -> bool:
 class Retry:
     """The attempts to open a lost link again: how long to wait before each, and when to give up.
 
-    The delays are short at first, then doubled, each with a random part. They begin anew with `succeeded`.
+    The delays are short at first, then doubled, each with a random part. They begin anew with `succeeded`, and not with
+    `opened`: a server that opens links and ends them at once would be asked without a pause.
     """
 
     def __init__(self, limit_seconds: float | None) -> None:
@@ -166,21 +169,31 @@ class Retry:
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._delay_seconds = 0.0
+        self._opened_at: float | None = None
 
     @property
     def is_running(self) -> bool:
         """Whether the link is lost since an earlier attempt."""
         return self._delay_seconds > 0
 
-    def succeeded(self) -> None:
-        self._deadline, self._delay_seconds = None, 0.0
+    def opened(self) -> None:
+        """The link is open again, and nothing has come over it yet."""
+        self._deadline, self._opened_at = None, self._loop.time()
 
-    async def wait(self) -> bool:
-        """Wait before the next attempt; False if the time is over."""
+    def succeeded(self) -> None:
+        self._deadline, self._delay_seconds, self._opened_at = None, 0.0, None
+
+    async def wait(self, at_least_seconds: float = 0.0) -> bool:
+        """Wait before the next attempt; False if the time is over. The server may ask for more than the delay."""
         now = self._loop.time()
+        if self._opened_at is not None:
+            is_short = now - self._opened_at < _SHORT_LIFE_SECONDS
+            self._delay_seconds = min(self._delay_seconds, _SHORT_LIFE_SECONDS) if is_short else 0.0
+            self._opened_at = None
         if self._deadline is None and self.limit_seconds is not None:
             self._deadline = now + self.limit_seconds
         delay = self._delay_seconds * (0.5 + random.random() / 2)  # noqa: S311 - it only spreads clients
+        delay = max(delay, min(at_least_seconds, _MAX_DELAY_SECONDS))
         self._delay_seconds = min(self._delay_seconds * 2, _MAX_DELAY_SECONDS) or _FIRST_DELAY_SECONDS
         if self._deadline is not None and now + delay >= self._deadline:
             return False

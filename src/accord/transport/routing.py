@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -25,6 +26,7 @@ __all__ = [
     "Stream",
     "read_agent_envelope",
     "read_envelope",
+    "read_updates",
 ]
 
 Stream: TypeAlias = str | None
@@ -96,6 +98,19 @@ def read_agent_envelope(text: bytes | bytearray) -> Envelope:
     if head is not None:
         return Envelope("notification", method="session/update", session_id=head[2].decode("ascii"))
     return read_envelope(text)
+
+
+def read_updates(texts: Sequence[bytes | bytearray]) -> Envelope | None:
+    """The one envelope of updates of one session, as `read_agent_envelope` reads each; None if they are not alike."""
+    first = texts[0]
+    head = _UPDATE_HEAD.match(first)
+    if head is None:
+        return None
+    begin = bytes(first[: head.end()])
+    for text in texts:
+        if not text.startswith(begin):
+            return None
+    return Envelope("notification", method="session/update", session_id=head[2].decode("ascii"))
 
 
 def read_envelope(text: bytes | bytearray) -> Envelope:

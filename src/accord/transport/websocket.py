@@ -63,6 +63,7 @@ class WebSocketTransport(RemoteTransport):
         self._wanted = asyncio.Event()
         """Set when there may be something to write."""
         self._retry = Retry(None)
+        self._is_lost = False
         self._link = link
         link.pause()
         self._running = self._loop.create_task(self._run())
@@ -79,13 +80,16 @@ class WebSocketTransport(RemoteTransport):
             return
         was_open = self._state.is_open
         if self._state.receive(text):
+            if self._retry.is_running:
+                self._retry.succeeded()
             self._deliver(text)
             if self._is_full:
                 link.pause()
         if self._state.refusal is not None:
             link.abort()
         elif not was_open and self._state.is_open:
-            self._retry.succeeded()
+            self._retry.opened()
+            self._is_lost = False
             self._options.on_link(LinkReport("resumed", "the connection goes on"))
         self._wanted.set()
 
@@ -145,7 +149,8 @@ class WebSocketTransport(RemoteTransport):
             return None
         grace, limit = self._state.advertisement.grace_seconds, self._options.reconnect_seconds
         self._retry.limit_seconds = grace if limit is None else min(limit, grace)
-        if not self._retry.is_running:
+        if not self._is_lost:
+            self._is_lost = True
             self._options.on_link(LinkReport("lost", str(failure)))
         while await self._retry.wait():
             try:

@@ -40,9 +40,9 @@ class SseEvent(NamedTuple):
 class SseReader:
     """Cuts one stream into events.
 
-    `last_id` and `retry` are for reconnecting; blocks without data, which are no events, may set them too. An event
-    that the stream's end cuts off is none, so there is nothing to finish. `max_bytes` bounds one event's data, and any
-    line by itself.
+    `last_id` and `retry` are for reconnecting; blocks without data, which are no events, may set them too. By the
+    standard an event that the stream's end cuts off is none; `finish` gives what there is of it. `max_bytes` bounds one
+    event's data, and any line by itself.
     """
 
     __slots__ = (
@@ -101,6 +101,21 @@ class SseReader:
                 return events
         self._hold(rest)
         return events
+
+    def finish(self) -> SseEvent | None:
+        """The event that lacks its blank line when the stream ends, None if there is none; its last line may be cut."""
+        if self.fault is not None:
+            return None
+        line = bytes(self._held or self._opening or b"")
+        self._held.clear()
+        self._opening = None
+        events: list[SseEvent] = []
+        if line:
+            # A name that was cut is one of data: what is lost with it must not pass for nothing.
+            self._read_line(b"data" if b"data".startswith(line) else line, events)
+        if self.fault is None:
+            self._dispatch(events)
+        return events[0] if events else None
 
     def _with_one_line_end(self, data: bytes) -> bytes:
         if self._after_cr and data:

@@ -1,0 +1,103 @@
+"""The reply of a server of streamable HTTP: what kind it is, its body as one text, or as the texts of its events.
+
+`http_stream` reads the events of a GET, which go on for ever; those of a POST end with its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+
+from accord.errors import ConnectionLost, FrameError
+from accord.transport.routing import read_envelope
+from accord.wire.sse import SseReader
+
+__all__ = [
+    "LINK_ERRORS",
+    "check_fault",
+    "chunks_of",
+    "has_events",
+    "is_json",
+    "is_success",
+    "last_text",
+    "read_body",
+    "texts_of",
+]
+
+LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
+"""The errors of a link that breaks, or brings something that cannot be read."""
+
+_SUCCESS = 2
+
+
+def is_success(response: httpx2.Response) -> bool:
+    return response.status_code // 100 == _SUCCESS
+
+
+def is_json(response: httpx2.Response) -> bool:
+    return _type_of(response).startswith("application/json")
+
+
+def has_events(response: httpx2.Response) -> bool:
+    return _type_of(response).startswith("text/event-stream")
+
+
+def _type_of(response: httpx2.Response) -> str:
+    return str(response.headers.get("content-type", "")).lower()
+
+
+def chunks_of(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes; a server may have compressed it, although it was asked not to."""
+    return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+
+
+async def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
+    """The body of a response.
+
+    Raises:
+        FrameError: It is larger than `max_bytes`.
+    """
+    body = bytearray()
+    async for chunk in chunks_of(response):
+        body += chunk
+        if len(body) > max_bytes:
+            raise FrameError("the server's answer is over the size limit", limit_bytes=max_bytes)
+    return bytes(body)
+
+
+async def texts_of(response: httpx2.Response, max_bytes: int) -> AsyncIterator[bytes]:
+    """The texts of a stream of events that has an end.
+
+    Raises:
+        FrameError: One is larger than `max_bytes`.
+        ConnectionLost: The stream ended within one.
+    """
+    reader = SseReader(max_bytes)
+    async for chunk in chunks_of(response):
+        for event in reader.feed(chunk):
+            yield event.data
+        check_fault(reader)
+    text = last_text(reader)
+    if text is not None:
+        yield text
+
+
+def check_fault(reader: SseReader) -> None:
+    """Raise the fault of a reader, if it has one."""
+    if reader.fault is not None:
+        raise FrameError(str(reader.fault), limit_bytes=reader.fault.limit_bytes)
+
+
+def last_text(reader: SseReader) -> bytes | None:
+    """The text of an event whose blank line is missing at the end of a stream: some servers do not write it.
+
+    Raises:
+        ConnectionLost: It is cut off.
+    """
+    event = reader.finish()
+    if event is None:
+        return None
+    if read_envelope(event.data).kind == "other":
+        raise ConnectionLost("the server ended a stream within a message")
+    return event.data
