@@ -80,6 +80,8 @@ ARRAY = json.dumps([request(1, "initialize", INITIALIZE)]).encode()
         ("POST", "/acp", {**JSON, **TOKEN, "Content-Length": "20000000"}, None, 413),
         ("GET", "/acp", {**TOKEN, **STREAM}, None, 400),
         ("GET", "/acp", {**TOKEN, **STREAM, "Acp-Connection-Id": "x"}, None, 404),
+        # Behind the check of Accept, whose media types have no case: there is no connection id.
+        ("GET", "/acp", {**TOKEN, "Accept": "Text/Event-Stream"}, None, 400),
         ("GET", "/acp", {**TOKEN, "Acp-Connection-Id": "x"}, None, 406),
         ("GET", "/acp", {**TOKEN, "Accept": "*/*", "Acp-Connection-Id": "x"}, None, 406),
         ("DELETE", "/acp", TOKEN, None, 400),

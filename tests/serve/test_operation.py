@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from accord.serve.runner import YOUNG_OBJECTS
 from tests.limits import limit
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
 from tests.serve.server_process import serving
@@ -68,3 +69,28 @@ async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path
             assert (await client.answer("wait"))["error"]["data"]["reason"] == "connection_ended"
         assert await server.process.wait() == 0
         assert (tmp_path / "root" / "cancelled").exists()
+
+
+THRESHOLDS = """\
+import gc
+
+import accord
+
+agent = accord.Agent("collected", version="1.0")
+
+
+@agent.prompt
+async def reply(turn: accord.agent.Turn) -> None:
+    await turn.say(str(gc.get_threshold()[0]))
+"""
+
+
+@pytest.mark.parametrize("wanted", [0, 700, 90_000])
+async def test_the_collector_of_cycles_lets_many_turns_run_unless_an_author_wants_it_rarer(
+    tmp_path: Path, wanted: int
+) -> None:
+    (tmp_path / "collected.py").write_text(f"{THRESHOLDS}\n\ngc.set_threshold({wanted})\n")
+    async with serving(tmp_path, "collected:agent") as server, WebSocketClient(server.websocket) as client:
+        session_id = await client.new_session(str(tmp_path / "root"))
+        await client.call("session/prompt", prompt_params(session_id, "?"))
+        assert said(client.seen) == str(YOUNG_OBJECTS if wanted == 700 else wanted)

@@ -50,6 +50,19 @@ async def test_posts_in_one_write_are_answered_in_their_order(shared_server: int
         assert {answer["id"] for answer in answers if "result" in answer} == {1, 2, 4}
 
 
+async def test_a_post_is_answered_before_the_request_behind_it_is_refused(
+    shared_server: int, server_root: Path
+) -> None:
+    async with HttpClient(shared_server) as client, posting(shared_server) as (reader, writer):
+        await client.initialize()
+        await client.open_stream()
+        # h11 refuses it in the step in which it is read, and closes the socket.
+        writer.write(post(client, new_session(1, server_root / "root")) + b"no request\r\n\r\n")
+        assert (await read_reply(reader)).status == 202
+        assert (await read_reply(reader)).status == 400
+        assert "result" in await client.streams[None].next()
+
+
 async def _status(reader: asyncio.StreamReader) -> int:
     reply: Reply = await read_reply(reader)
     await reader.readexactly(int(reply.headers["content-length"]))

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from accord.serve import TokenFile
 from tests.limits import limit
-from tests.serve.raw_clients import INITIALIZE, HttpClient, WebSocketClient, prompt_params, request, send
+from tests.serve.raw_clients import INITIALIZE, HttpClient, WebSocketClient, close, prompt_params, request, send
 from tests.serve.server_process import ServerProcess, serving
 from tests.serve.test_abuse import go_silent
 
@@ -113,3 +113,20 @@ async def test_a_socket_whose_client_answers_no_ping_is_in_the_log(tmp_path: Pat
             await logged(server, "its client answers no ping", 60.0)
         finally:
             silent.transport.abort()
+
+
+async def test_a_request_that_turns_out_to_be_no_http_is_refused_once(tmp_path: Path) -> None:
+    """Its head reaches the application, which has an answer of its own; the rest of it comes in the same read."""
+    head = "POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n"
+    async with serving(tmp_path, "served_agent:agent", "--drain", "0.2") as server:
+        for connection in ("keep-alive", "close"):
+            for rest in (b"no chunk\r\n", b"0\r\n\r\nno request\r\n\r\n"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(f"{head}Connection: {connection}\r\n\r\n".encode() + rest)
+                async with asyncio.timeout(limit(20.0)):
+                    reply = await reader.read()
+                assert reply[9:12] in (b"400", b"401")
+                await close(writer)
+    # The log is read to its end with the server's.
+    assert not [line for line in server.log if "Traceback" in line or "ERROR" in line]
+    assert [line for line in server.log if "Invalid HTTP" in line]

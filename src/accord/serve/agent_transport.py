@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextvars import Context, copy_context
+from typing import Protocol, TypeVar
 
 from accord.errors import ConnectionLost
+from accord.transport.interface import Take
 from accord.transport.write_buffer import SLICE_BYTES, SendQueue
 
 __all__ = ["AgentTransport", "RemotePeer"]
+
+T = TypeVar("T")
 
 _QUEUE_BYTES = 1024 * 1024
 
@@ -24,6 +28,8 @@ class RemotePeer(Protocol):
 
     def deliver(self, text: bytes | bytearray) -> None: ...
 
+    def deliver_all(self, texts: Sequence[bytes | bytearray]) -> None: ...
+
     def end(self, reason: str) -> None: ...
 
 
@@ -35,12 +41,14 @@ class AgentTransport:
 
     __slots__ = (
         "_closed",
+        "_context",
         "_incoming",
         "_incoming_bytes",
         "_on_next",
         "_queue",
         "_receiver",
         "_room",
+        "_take",
         "_unyielded_bytes",
         "peer",
     )
@@ -50,7 +58,11 @@ class AgentTransport:
         self._incoming: list[bytes] = []
         self._incoming_bytes = 0
         self._on_next: Callable[[], object] | None = None
-        self._receiver: asyncio.Future[None] | None = None
+        self._receiver: asyncio.Future[bool] | None = None
+        self._take: Take | None = None
+        """Gets each text in the instant in which it is offered."""
+        self._context: Context | None = None
+        """Of the task that receives."""
         self._room: list[Callable[[], None]] = []
         """Called when the agent has read what it was given."""
         self._queue: SendQueue | None = None
@@ -109,8 +121,7 @@ class AgentTransport:
             self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take the next one, gives the loop a turn
             return False
         self._unyielded_bytes += size_bytes
-        for text in texts:
-            self._put(text)
+        self.peer.deliver_all(texts)
         return True
 
     async def receive(self) -> list[bytes]:
@@ -118,11 +129,36 @@ class AgentTransport:
         while not self._incoming:
             if self._closed:
                 return []
-            self._receiver = asyncio.get_running_loop().create_future()
-            try:
-                await self._receiver
-            finally:
-                self._receiver = None
+            await self._wait()
+        return self._taken()
+
+    async def _receive_into(self, take: Take) -> bool:
+        """See `accord.transport.interface.receive_into`."""
+        if self._context is None:
+            self._context = copy_context()
+        while True:
+            if self._incoming:
+                if not take(self._taken()):
+                    return True
+            elif self._closed:
+                return False
+            else:
+                self._take = take
+                try:
+                    if await self._wait():
+                        return True
+                finally:
+                    self._take = None
+
+    async def _wait(self) -> bool:
+        """Wait for texts or the end; True if `_take` wants no more."""
+        self._receiver = asyncio.get_running_loop().create_future()
+        try:
+            return await self._receiver
+        finally:
+            self._receiver = None
+
+    def _taken(self) -> list[bytes]:
         texts, self._incoming, self._incoming_bytes = self._incoming, [], 0
         self._end_waits()
         return texts
@@ -135,12 +171,25 @@ class AgentTransport:
 
     def offer(self, text: bytes) -> None:
         """Give the agent one text."""
+        if self._take is not None and self._receiver is not None and not self._receiver.done():
+            self._offer_at_once(text, self._take, self._receiver)
+            return
         self._incoming.append(text)
         self._incoming_bytes += len(text)
         self._wake()
         if self._on_next is not None:
             begin, self._on_next = self._on_next, None
             begin()
+
+    def _offer_at_once(self, text: bytes, take: Take, receiver: asyncio.Future[bool]) -> None:
+        assert self._context is not None  # noqa: S101 - `_receive_into` has set it
+        try:
+            wants_more = self._context.run(take, [text])
+        except Exception as error:  # noqa: BLE001 - it is the receiver's
+            receiver.set_exception(error)
+        else:
+            if not wants_more:
+                receiver.set_result(True)
 
     def begin_with_next(self, begin: Callable[[], object]) -> None:
         """Call this when the next text was offered, unless the client hangs up before."""
@@ -160,11 +209,12 @@ class AgentTransport:
         """Wait until the agent has read most of what it was given."""
         while self.is_full:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._room.append(functools.partial(_wake, waiter))
+            self._room.append(functools.partial(_wake, waiter, None))
             await waiter
 
     def advance(self) -> None:
-        """There is room again for what the agent sends."""
+        """A link has taken what the agent sent: the loop had a turn, and there is room again."""
+        self._unyielded_bytes = 0
         if self._queue is not None:
             self._queue.advance()
 
@@ -185,9 +235,9 @@ class AgentTransport:
 
     def _wake(self) -> None:
         if self._receiver is not None:
-            _wake(self._receiver)
+            _wake(self._receiver, False)  # noqa: FBT003 - more is wanted
 
 
-def _wake(waiter: asyncio.Future[None]) -> None:
+def _wake(waiter: asyncio.Future[T], result: T) -> None:
     if not waiter.done():
-        waiter.set_result(None)
+        waiter.set_result(result)

@@ -129,9 +129,8 @@ class EventLink(StreamLink, asyncio.Protocol):
 
 def events_of(first: int, texts: list[bytes]) -> bytes:
     """Events with the numbers from `first` on."""
-    return b"".join([b"id: %d\ndata: %b\n\n" % (number, _line(text)) for number, text in enumerate(texts, start=first)])
-
-
-def _line(text: bytes) -> bytes:
-    """A text on one line: outside of strings JSON may have line ends, and some readers take one line only."""
-    return text if b"\n" not in text and b"\r" not in text else text.replace(b"\r", b" ").replace(b"\n", b" ")
+    joined = b"".join(texts)
+    if b"\n" in joined or b"\r" in joined:
+        # Outside of strings JSON may have line ends, and some readers take one line only.
+        texts = [text.replace(b"\r", b" ").replace(b"\n", b" ") for text in texts]
+    return b"".join([b"id: %d\ndata: %b\n\n" % event for event in enumerate(texts, start=first)])

@@ -184,7 +184,7 @@ class HttpExchange:
     # --- GET
 
     async def _get(self) -> int:
-        if "text/event-stream" not in self._headers.get("accept", ""):
+        if "text/event-stream" not in self._headers.get("accept", "").lower():
             raise HttpRefusal(406, "accept", "Accept must have text/event-stream")
         connection = self._connection()
         name: Stream = self._headers.get("acp-session-id") or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -39,11 +39,16 @@ _NOT_PLAIN = frozenset({"transfer-encoding", "expect", "upgrade", "content-encod
 class HttpProtocol(H11Protocol):
     """One socket. A request whose headers do not arrive in time loses it."""
 
+    _acceptance: ClassVar[tuple[list[tuple[bytes, bytes]] | None, bytes]] = (None, b"")
+    """The answer to a plain POST, and the fields of uvicorn that it has."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
         self._held = b""
         """The beginning of a plain POST."""
+        self._accepted = 0
+        """How many POSTs of this read are not answered yet."""
         self._owed: AgentTransport | None = None
         """The agent that has to read before the last POST is answered."""
 
@@ -57,15 +62,11 @@ class HttpProtocol(H11Protocol):
         if self._is_owing():
             self._held = data  # pipelined: reading is paused, so this is one read at most
             return
-        while data.startswith(_POST) and self._is_between_requests():
-            size = self._take_post(data)
-            if not size:
-                break
-            data = data[max(size, 0) :]
-            if size < 0 or self._is_owing() or not data:
-                self._held = data
-                return
-        self._pass_on(data)
+        data = self._take_posts(data)
+        if self._accepted:
+            self._answer_accepted()
+        if data:
+            self._pass_on(data)
 
     def _pass_on(self, data: bytes) -> None:
         """Leave data to h11."""
@@ -81,6 +82,16 @@ class HttpProtocol(H11Protocol):
     def handle_websocket_upgrade(self, event: Any) -> None:
         self._stop_waiting()
         super().handle_websocket_upgrade(event)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP. The application may have the head of that request already: it must not answer too."""
+        if self._is_at_work():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
@@ -99,6 +110,18 @@ class HttpProtocol(H11Protocol):
             and not conn.trailing_data[0]
             and not self.transport.is_closing()
         )
+
+    def _take_posts(self, data: bytes) -> bytes:
+        """Take the plain POSTs with which the data begins; what is left for h11."""
+        while data.startswith(_POST) and self._is_between_requests():
+            size = self._take_post(data)
+            if not size:
+                break
+            data = data[max(size, 0) :]
+            if size < 0 or self._is_owing() or not data:
+                self._held = data
+                return b""
+        return data
 
     def _take_post(self, data: bytes) -> int:
         """Take the POST with which the data begins: its size, 0 if it is not plain, negative if more has to come."""
@@ -129,7 +152,7 @@ class HttpProtocol(H11Protocol):
             self.flow.pause_reading()
             agent.when_room(self._answer_late)
         else:
-            self._accept()
+            self._accepted += 1
         return size
 
     def _answer_late(self) -> None:
@@ -140,15 +163,23 @@ class HttpProtocol(H11Protocol):
         self._owed = None
         if self.transport.is_closing():
             return
-        self._accept()
+        self._accepted += 1
+        self._answer_accepted()
         self.flow.resume_reading()
         held, self._held = self._held, b""
         if held:
             self.data_received(held)
 
-    def _accept(self) -> None:
-        head = b"".join([b"%b: %b\r\n" % field for field in self.server_state.default_headers])
-        self.transport.write(b"HTTP/1.1 202 Accepted\r\n%bcontent-length: 0\r\n\r\n" % head)
+    def _answer_accepted(self) -> None:
+        """Answer the POSTs of one read in one write."""
+        count, self._accepted = self._accepted, 0
+        fields, answer = HttpProtocol._acceptance
+        if fields is not self.server_state.default_headers:  # uvicorn makes another list each second
+            fields = self.server_state.default_headers
+            head = b"".join([b"%b: %b\r\n" % field for field in fields])
+            answer = b"HTTP/1.1 202 Accepted\r\n%bcontent-length: 0\r\n\r\n" % head
+            HttpProtocol._acceptance = fields, answer
+        self.transport.write(answer * count)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     # --- streams

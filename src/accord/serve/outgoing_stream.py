@@ -45,22 +45,27 @@ class OutgoingStream:
         """The number of the last message."""
         return self.written + len(self._waiting)
 
-    def append(self, text: bytes) -> None:
-        self._waiting.append(text)
-        self.waiting_bytes += len(text)
+    def extend(self, texts: list[bytes], size_bytes: int) -> None:
+        """Add texts, which have so many bytes."""
+        self._waiting += texts
+        self.waiting_bytes += size_bytes
         if self.link is not None:
             self.link.wake()
 
     def take(self) -> tuple[int, list[bytes]]:
         """The next messages, as much as one write should have, and the number of the first; they count as written."""
-        first, size_bytes, count = self.written + 1, 0, 0
-        for text in self._waiting:
-            size_bytes += len(text)
-            count += 1
-            if size_bytes >= READ_BYTES:
-                break
-        texts = self._waiting[:count]
-        del self._waiting[:count]
+        first, size_bytes = self.written + 1, self.waiting_bytes
+        if size_bytes <= READ_BYTES:
+            texts, self._waiting = self._waiting, []
+        else:
+            size_bytes = count = 0
+            for text in self._waiting:
+                size_bytes += len(text)
+                count += 1
+                if size_bytes >= READ_BYTES:
+                    break
+            texts = self._waiting[:count]
+            del self._waiting[:count]
         self._kept += texts
         self.kept_bytes += size_bytes
         self.waiting_bytes -= size_bytes
@@ -200,9 +205,11 @@ class OutgoingStreams:
     def waiting_bytes(self) -> int:
         return sum(stream.waiting_bytes for stream in self._streams.values())
 
-    def append(self, name: Stream, text: bytes) -> None:
-        self.get(name).append(text)
-        self._held_bytes += len(text)
+    def extend(self, name: Stream, texts: list[bytes]) -> None:
+        """Add texts to a stream."""
+        size_bytes = sum(map(len, texts))
+        self.get(name).extend(texts, size_bytes)
+        self._held_bytes += size_bytes
 
     def take(self, stream: OutgoingStream) -> tuple[int, list[bytes]]:
         """The next messages of a stream, for its link, and the number of the first."""

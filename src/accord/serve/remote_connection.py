@@ -11,7 +11,7 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from accord.errors import InvalidRequest, RequestError
@@ -32,6 +32,7 @@ from accord.transport.routing import (
     Stream,
     read_agent_envelope,
     read_envelope,
+    read_updates,
 )
 
 __all__ = ["RemoteConnection", "new_connection_id"]
@@ -269,6 +270,16 @@ class RemoteConnection:
             self._questions[message.id] = given
         self._append(message, given)
 
+    def deliver_all(self, texts: Sequence[bytes | bytearray]) -> None:
+        """`deliver` for several. Updates of one session, as a turn sends them, take one look and one stream."""
+        updates = read_updates(texts) if len(texts) > 1 else None
+        if updates is None:
+            for text in texts:
+                self.deliver(text)
+            return
+        self._metrics.sent_messages += len(texts)
+        self.streams.extend(self._stream_of(updates), list(map(bytes, texts)))
+
     def _deliver_answer(self, text: bytes, message: Envelope) -> None:
         if message.id in self._abandoned:
             self._abandoned -= {message.id}
@@ -306,7 +317,10 @@ class RemoteConnection:
         return text
 
     def _append(self, message: Envelope, text: bytes) -> None:
-        self.streams.append(None if self._routes is None else self._routes.stream_of(message), text)
+        self.streams.extend(self._stream_of(message), [text])
+
+    def _stream_of(self, message: Envelope) -> Stream:
+        return None if self._routes is None else self._routes.stream_of(message)
 
     # --- what links take
 

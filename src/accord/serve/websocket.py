@@ -69,33 +69,58 @@ class ServedSocket:
         self._extensions = extensions
         self._connection_id = connections.new_id()
         self._is_reading = False
+        self._attached: RemoteConnection | None = None
+        """The connection that has this socket as a link before its reader does."""
 
     async def serve(self) -> SocketLink | None:
         """Accept the socket and serve it until it is gone; or until its connection has begun, if it can be linked."""
         self._connections.check_room(self._principal)
         header = (b"acp-connection-id", self._connection_id.encode())
         await self._send({"type": "websocket.accept", "headers": [header]})
-        try:
-            connection = await self._introduce()
-            if connection is not None:
-                if LINK in self._extensions:
-                    socket: DirectSocket = self._extensions[LINK]["socket"]()
-                    return SocketLink(connection, socket)
-                await self._run(connection)
-        except _Closed:
-            pass
+        connection = await self._begin_link()
+        if connection is None:
+            return None
+        if LINK in self._extensions:
+            socket: DirectSocket = self._extensions[LINK]["socket"]()
+            return SocketLink(connection, socket)
+        await self._run(connection)
         return None
 
     # --- initialize
 
-    async def _introduce(self) -> RemoteConnection | None:
-        """The connection of this socket; None if it was refused."""
+    async def _begin_link(self) -> RemoteConnection | None:
+        """The connection of this socket; None if it was refused, or the client left before it had its answer."""
+        connection: RemoteConnection | None = None
         try:
-            async with asyncio.timeout(self._connections.limits.start_seconds):
-                text = await self._next_text()
-        except TimeoutError:
-            self._log_refusal("initialize did not come")
-            await self._close(1002, "initialize did not come")
+            connection = await self._introduce()
+        except _Closed as closed:
+            self._left(closed)
+        except OSError:  # to write to a socket that is gone
+            with contextlib.suppress(OSError):
+                await self._until_closed()
+        finally:
+            if connection is None and self._attached is not None:
+                self._attached.detach()
+        return connection
+
+    async def _until_closed(self) -> None:
+        try:
+            while True:
+                await self._next_text()
+        except _Closed as closed:
+            self._left(closed)
+
+    def _left(self, closed: _Closed) -> None:
+        if self._attached is not None and is_finished(closed.code, closed.reason):
+            self._attached.end("the client closed it")
+
+    def _attach(self, connection: RemoteConnection) -> None:
+        connection.attach()
+        self._attached = connection
+
+    async def _introduce(self) -> RemoteConnection | None:
+        text = await self._text_in_time("initialize")
+        if text is None:
             return None
         try:
             introduction = read_introduction(text)
@@ -121,11 +146,11 @@ class ServedSocket:
                 connection = self._connections.make(
                     self._principal, self._credentials, has_session_streams=False, connection_id=self._connection_id
                 )
-                connection.attach()
+                self._attach(connection)
                 connection.begin(text, introduction.message, introduction.params)
                 self._connections.start(connection)
             else:
-                connection.attach()
+                self._attach(connection)
         except RequestError as error:
             self._log_refusal(error.message)
             await self._say(error_answer(introduction.message, error))
@@ -179,14 +204,15 @@ class ServedSocket:
             await self._say(with_id(answer, message))
             if connection.is_initialized:
                 return connection
-        connection.detach()
         connection.end("the agent refused initialize" if answer else "the agent did not answer initialize")
         await self._close(1011, "the agent did not start")
         return None
 
     async def _resume(self, kept: RemoteConnection) -> RemoteConnection | None:
         """Take up a connection again: the client says what it has, and gets the rest."""
-        text = await self._next_text()
+        text = await self._text_in_time(RESUME_METHOD)
+        if text is None:
+            return None
         message = read_envelope(text)
         if message.method != RESUME_METHOD:
             await self._say(error_answer(message, InvalidRequest("_accord/resume must come now")))
@@ -203,10 +229,11 @@ class ServedSocket:
             return None
         if kept.links:
             log.info("connection %s of %s: a newer socket replaces the older one", kept.id[:8], self._principal.name)
-        kept.attach()
+        self._attach(kept)
         kept.acknowledge(None, cursor)
         StreamLink(kept.streams.get(None))  # a socket that is still there ends now
-        requests = [each for each in kept.open_calls() if each in params_of(text).get("requests", [])]
+        named = params_of(text).get("requests")
+        requests = [each for each in kept.open_calls() if isinstance(named, list) and each in named]
         result = {"received": str(kept.received), "requests": requests}
         await self._say(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
         self._connections.metrics.resumed_links += 1
@@ -276,6 +303,16 @@ class ServedSocket:
         await self._close(1000, "a newer socket has the connection")
 
     # --- the socket
+
+    async def _text_in_time(self, name: str) -> bytes | None:
+        """The next text, which should be the message of that name; None if it did not come, and the socket ends."""
+        try:
+            async with asyncio.timeout(self._connections.limits.start_seconds):
+                return await self._next_text()
+        except TimeoutError:
+            self._log_refusal(f"{name} did not come")
+            await self._close(1002, f"{name} did not come")
+            return None
 
     async def _next_text(self) -> bytes:
         while True:
