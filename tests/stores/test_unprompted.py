@@ -15,7 +15,7 @@ from accord.session.content import Text
 from accord.session.event import ConfigChanged, Event, MessageChanged, MessageChunk
 from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store
 from accord.stores.schema import SCHEMA_VERSION
-from accord.stores.text import encode_event, is_prompt
+from accord.stores.text import encode_event, has_prompt, is_prompt
 from tests.stores.test_two_processes import Holder
 
 PROMPT = MessageChanged("user", "m1", [Text("go")])
@@ -52,7 +52,10 @@ async def listed(store: Store, *, unprompted: bool = False, limit: int = 50) -> 
     ],
 )
 def test_a_prompt_is_known_by_its_text(event: Event) -> None:
-    assert is_prompt(encode_event(event))
+    text = encode_event(event)
+    assert is_prompt(text)
+    other = encode_event(ConfigChanged([]))
+    assert all(map(has_prompt, (text, b"\n".join([text, other]), b"\n".join([other, text]))))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,10 @@ def test_a_prompt_is_known_by_its_text(event: Event) -> None:
     ],
 )
 def test_nothing_else_counts_as_a_prompt(event: Event) -> None:
-    assert not is_prompt(encode_event(event))
+    text = encode_event(event)
+    assert not is_prompt(text)
+    assert not has_prompt(b"\n".join([text, text]))
+    assert not has_prompt(b"")
 
 
 async def test_a_session_that_nobody_prompted_is_listed_only_while_it_is_open(store: Store) -> None:

@@ -46,7 +46,7 @@ from accord.stores.schema import (
     schema_version,
     set_up,
 )
-from accord.stores.text import decode_cursor, decode_event, encode_cursor, is_prompt
+from accord.stores.text import decode_cursor, decode_event, encode_cursor, has_prompt
 
 __all__ = ["Batch", "Database"]
 
@@ -278,7 +278,7 @@ class Database:
             end += batch.count
             batch.position = end
         lines = b"\n".join([batch.lines for batch in group if batch.count])
-        prompted = row.prompted or any(map(is_prompt, lines.split(b"\n")))
+        prompted = row.prompted or has_prompt(lines)
         for count, row_lines in rows_of(lines, end - position):
             position += count
             values = (row.number, position, count, row_lines)

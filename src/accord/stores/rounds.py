@@ -8,6 +8,8 @@ and bring the transaction itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,31 +41,44 @@ class QueuedEvents:
         self.count = count
         self.position = 0
 
-    @property
-    def texts(self) -> list[bytes]:
-        """The text of each event."""
-        return self.lines.split(b"\n") if self.count else []
-
 
 class _Round:
     """The events of one transaction; `future` is set when it was passed to the writing thread."""
 
-    __slots__ = ("ends", "future", "queued", "size_bytes")
+    __slots__ = ("future", "queued", "size_bytes", "waiters")
 
     def __init__(self) -> None:
         self.queued: list[QueuedEvents] = []
         self.size_bytes = 0
         self.future: Future[None] | None = None
-        # One future for each loop, for any number of waiters: waking them one by one takes a thread as long as the
-        # disk.
-        self.ends: dict[asyncio.AbstractEventLoop, asyncio.Future[None]] = {}
+        # The waiters of each loop, woken by one callback: waking them one by one takes a thread as long as the disk.
+        self.waiters: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
 
     def end(self, future: Future[None]) -> asyncio.Future[None]:
-        """The end of the round, as a future of the running loop."""
+        """The end of the round, as a future of the running loop for one caller, who may be cancelled."""
         loop = asyncio.get_running_loop()
-        if loop not in self.ends:
-            self.ends[loop] = as_awaitable(future)
-        return self.ends[loop]
+        waiting = loop.create_future()
+        if loop not in self.waiters:
+            self.waiters[loop] = []
+            future.add_done_callback(functools.partial(_wake, loop, self.waiters[loop]))
+        self.waiters[loop].append(waiting)
+        return waiting
+
+
+def _wake(loop: asyncio.AbstractEventLoop, waiters: list[asyncio.Future[None]], future: Future[None]) -> None:
+    # A loop that was closed has no waiters any more.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(_resume, waiters, future.exception())
+
+
+def _resume(waiters: list[asyncio.Future[None]], error: BaseException | None) -> None:
+    for waiting in waiters:
+        if waiting.done():
+            continue
+        if error is None:
+            waiting.set_result(None)
+        else:
+            waiting.set_exception(error)
 
 
 class RoundWriter:
@@ -111,15 +126,26 @@ class RoundWriter:
             if ticket is not None and ticket <= self._settled:
                 return
             end = self._rounds[-1].end(self._start_round())
-        # The future is shared: a cancelled waiter must not cancel it for the others.
-        await asyncio.shield(end)
+        await end
 
-    async def _commit(self, session_id: str, ticket: int) -> None:
+    def queue(self, session_id: str, events: Sequence[Event]) -> int:
+        """Append events behind all that were queued before; returns at once, with a ticket for `commit`."""
+        return self._queue(session_id, events).ticket
+
+    async def commit(self, session_id: str, ticket: int) -> None:
+        """Return when everything that was queued for the session up to `ticket` is committed by the database."""
         await self._settle(ticket)
         with self._lock:
             self._ledger.raise_loss(session_id, ticket)
 
-    async def _flush(self) -> None:
+    async def append(self, session_id: str, events: Sequence[Event]) -> int:
+        """Queue and commit; returns the position of the last event of the log."""
+        queued = self._queue(session_id, events)
+        await self.commit(session_id, queued.ticket)
+        return queued.position
+
+    async def flush(self) -> None:
+        """Commit all that is queued; raises the first failure that was not reported yet."""
         await self._settle()
         with self._lock:
             self._ledger.raise_any_loss()

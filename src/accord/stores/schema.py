@@ -17,6 +17,7 @@ from accord.stores.interface import SessionRecord
 __all__ = [
     "APPLICATION_ID",
     "COLUMNS",
+    "MAX_ROW_BYTES",
     "OWNERS_SINCE",
     "PRINCIPAL_SINCE",
     "PROMPTED_SINCE",
@@ -24,7 +25,6 @@ __all__ = [
     "as_record",
     "as_stored",
     "as_text",
-    "event_rows",
     "recognise",
     "rows_of",
     "schema_version",
@@ -129,19 +129,19 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 # A group of events that is larger becomes several rows: a reader of a few events should not load them all.
-_MAX_ROW_BYTES = 256 * 1024
+MAX_ROW_BYTES = 256 * 1024
 
 COLUMNS = "id, cwd, roots, title, created_at, updated_at, events"
 
 
-def event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
+def _event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
     """The events of one group, cut into rows."""
     row: list[bytes] = []
     size = 0
     for text in texts:
         row.append(text)
         size += len(text)
-        if size >= _MAX_ROW_BYTES:
+        if size >= MAX_ROW_BYTES:
             yield row
             row, size = [], 0
     if row:
@@ -149,9 +149,9 @@ def event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def rows_of(lines: bytes, count: int) -> Iterator[tuple[int, bytes]]:
-    """`event_rows` for so many events that are joined already, a line for each: the size and the text of each row."""
-    if len(lines) >= _MAX_ROW_BYTES:
-        for row in event_rows(lines.split(b"\n")):
+    """The rows of so many events that are joined, a line for each: the size and the text of each row."""
+    if len(lines) >= MAX_ROW_BYTES:
+        for row in _event_rows(lines.split(b"\n")):
             yield len(row), b"\n".join(row)
     elif count:
         yield count, lines

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
@@ -97,24 +97,6 @@ class SqliteStore(RoundWriter):
     async def state(self, session_id: str) -> bytes | None:
         """The author's own state, as it was last patched."""
         return await self._read(lambda database: database.state(session_id))
-
-    def queue(self, session_id: str, events: Sequence[Event]) -> int:
-        """Append events behind all that were queued before; returns at once, with a ticket for `commit`."""
-        return self._queue(session_id, events).ticket
-
-    async def commit(self, session_id: str, ticket: int) -> None:
-        """Return when everything that was queued for the session up to `ticket` is in the file."""
-        await self._commit(session_id, ticket)
-
-    async def flush(self) -> None:
-        """Commit all that is queued; raises the first failure that was not reported yet."""
-        await self._flush()
-
-    async def append(self, session_id: str, events: Sequence[Event]) -> int:
-        """Queue and commit; returns the position of the last event of the log."""
-        queued = self._queue(session_id, events)
-        await self.commit(session_id, queued.ticket)
-        return queued.position
 
     async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
         """The events behind position `after`, in order, including those queued before this call."""

@@ -24,7 +24,7 @@ from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
 
-__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event", "encode_events", "is_prompt"]
+__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event", "encode_events", "has_prompt", "is_prompt"]
 
 Read: TypeAlias = Callable[[Any], Any]
 
@@ -97,8 +97,14 @@ def is_prompt(text: bytes) -> bool:
     return text.startswith(_PROMPTS)
 
 
+def has_prompt(lines: bytes) -> bool:
+    """Whether one of the encoded events is a message of the user; a line for each."""
+    return lines.startswith(_PROMPTS) or any(prompt in lines for prompt in _LATER_PROMPTS)
+
+
 # Both ways of encoding write the tag first and then the fields in their order.
 _PROMPTS = (b'{"event":"message_chunk","speaker":"user"', b'{"event":"message","speaker":"user"')
+_LATER_PROMPTS = tuple(b"\n" + prompt for prompt in _PROMPTS)
 
 
 class _PlainChunk(msgspec.Struct, tag_field="event", tag="message_chunk"):

@@ -16,7 +16,8 @@ from tests.stores.postgres.proxy import proxied
 from tests.stores.postgres.stores import opened
 from tests.stores.sessions import record, words
 
-APPEND = b"pg_notify"
+# The name of the prepared statement, which is in each request.
+APPEND = b"accord_append"
 
 
 @pytest.mark.parametrize("lost", ["answer", "request"])

@@ -1,7 +1,8 @@
 """Connections to PostgreSQL: bounded in time, opened again when they are lost, and free of session state.
 
-Every statement may go through a transaction pooler: nothing is prepared on the server, nothing is set for a session,
-and the time limit is the client's. The connection of leases and the one that listens need the server itself.
+Every statement may go through a transaction pooler: nothing is set for a session, the time limit is the client's, and
+a statement is prepared only where the server behind the connection is the one that it was made to. The connection of
+leases and the one that listens need the server itself.
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import generators
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGresult
 
 from accord.errors import StoreError
+from accord.stores.postgres.binary import FrequentStatement
 from accord.stores.postgres.failures import StatementFailure, failure_of, pooled, store_error, wrong_conninfo
 
 __all__ = ["DatabaseAddress", "PersistentConnection", "PostgresConnection"]
@@ -58,7 +64,8 @@ class DatabaseAddress:
         if "," in str(values.get("host") or values.get("hostaddr") or ""):
             # Of several servers the primary is wanted; which that is may change.
             added["target_session_attrs"] = "read-write"
-        self._conninfo = make_conninfo(**{**added, **values})
+        # The texts among binary values are UTF-8.
+        self._conninfo = make_conninfo(**{**added, **values, "client_encoding": "UTF8"})
         place = str(values.get("host") or values.get("hostaddr") or "localhost")
         port = f":{values['port']}" if values.get("port") else ""
         self.where = f"{place}{port}/{values.get('dbname') or values.get('user') or ''}"
@@ -75,7 +82,7 @@ class DatabaseAddress:
         Raises:
             StoreError: `pooled`.
         """
-        if connection.process == connection.announced_process:
+        if connection.is_own_server:
             return
         for _ in range(_POOLER_LOOKS):
             before = connection.process
@@ -122,6 +129,9 @@ class PostgresConnection:
 
     def __init__(self, connected: _BoundedConnection) -> None:
         self._connected = connected
+        # None: not known yet whether statements can be prepared.
+        self._prepared: set[bytes] | None = None
+        self._can_prepare = False
 
     @property
     def is_broken(self) -> bool:
@@ -137,6 +147,11 @@ class PostgresConnection:
         """The process id that was announced when the connection was made: that of no process where it is a pooler's."""
         return self._connected.info.backend_pid
 
+    @property
+    def is_own_server(self) -> bool:
+        """Whether the server behind this connection has announced itself: a pooler may change it at any time."""
+        return self.process == self.announced_process
+
     def set_deadline(self, deadline: float) -> None:
         """Every statement from now on raises when it is not done by then."""
         self._connected.deadline = deadline
@@ -149,6 +164,39 @@ class PostgresConnection:
     def row(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Row | None:
         """The first row of a statement, or None."""
         return next(iter(self.rows(sql, values)), None)
+
+    def rows_frequent(self, statement: FrequentStatement, values: list[bytes | None]) -> list[list[bytes | None]]:
+        """Run a statement with values in binary, outside of a transaction; the rows are in the format of texts.
+
+        Past the cursors and adapters of psycopg, which take three times as long as the statement's own handling.
+        """
+        driver = self._connected.pgconn
+        if self._is_prepared(statement):
+            driver.send_query_prepared(statement.name, values, [Format.BINARY] * len(values))
+        else:
+            driver.send_query_params(statement.sql, values, None, [Format.BINARY] * len(values))
+        result = self._result()
+        columns = range(result.nfields)
+        return [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
+
+    def _is_prepared(self, statement: FrequentStatement) -> bool:
+        if self._prepared is None:
+            self._prepared = set()
+            self._can_prepare = self.is_own_server
+        if self._can_prepare and statement.name not in self._prepared:
+            self._connected.pgconn.send_prepare(statement.name, statement.sql)
+            self._result()
+            self._prepared.add(statement.name)
+        return self._can_prepare
+
+    def _result(self) -> PGresult:
+        """Wait for the end of the statement that was sent, up to the deadline."""
+        results = self._connected.wait(generators.execute(self._connected.pgconn))
+        for result in results:
+            if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+                raise error_from_result(result, "utf-8")
+        last: PGresult = results[-1]
+        return last
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -2,12 +2,14 @@
 
 An append is one statement, and so one transaction: it locks the row of each session where the epoch is still the
 caller's, counts the positions from that row, writes the events and sends one notification, which PostgreSQL delivers
-when the transaction is committed. A connection that is lost before the answer leaves open whether it was: the next try
-locks the rows, behind the lost transaction, and looks for the append id.
+when the transaction is committed. Events of one session that need several rows have a transaction of their own. A
+connection that is lost before the answer leaves open whether it was: the next try locks the rows, behind the lost
+transaction, and looks for the append id.
 """
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,12 +18,19 @@ from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores.errors import in_use, not_owned, unknown_session
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS
+from accord.stores.postgres.binary import (
+    FrequentStatement,
+    array_of_bytes,
+    array_of_numbers,
+    array_of_texts,
+    array_of_truths,
+)
 from accord.stores.postgres.escapes import escaped
 from accord.stores.postgres.nodes import Fence, OwnedBy, StaleClaim
 from accord.stores.postgres.sessions import SessionTable
 from accord.stores.rounds import QueuedEvents
-from accord.stores.schema import event_rows
-from accord.stores.text import decode_event, is_prompt
+from accord.stores.schema import MAX_ROW_BYTES, rows_of
+from accord.stores.text import decode_event, has_prompt
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PersistentConnection, PostgresConnection
@@ -40,8 +49,14 @@ class SessionAppend:
         self.fence = fence
         self.queued: list[QueuedEvents] = []
 
-    def texts(self) -> list[bytes]:
-        return [text for queued in self.queued for text in queued.texts]
+    @functools.cached_property
+    def lines(self) -> bytes:
+        """The events, a line for each; of all that is queued by then."""
+        return b"\n".join([queued.lines for queued in self.queued if queued.count])
+
+    @property
+    def count(self) -> int:
+        return sum([queued.count for queued in self.queued])
 
     def settle(self, head: int) -> None:
         """Set the positions, from that of the last event."""
@@ -57,33 +72,28 @@ class EventTable:
         self._schema = schema
         self._channel = schema.strip('"')
         self._sessions = sessions
-        self._append = f"""
+        append = f"""
             with given as (
-                select * from
-                    unnest(%(ids)s::text[], %(epochs)s::bigint[], %(totals)s::bigint[], %(prompted)s::boolean[])
-                    as given(id, epoch, total, prompted)
+                select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bytea[])
+                    with ordinality as given(id, epoch, count, prompted, texts, place)
             ), moved as (
                 update {schema}.sessions s
-                set head = s.head + given.total, prompted = s.prompted or given.prompted
+                set head = s.head + given.count, prompted = s.prompted or given.prompted
                 from given
                 where s.id = given.id and case
                     when given.epoch is null then s.owner is null
-                    else s.epoch = given.epoch and s.owner = %(owner)s and exists (
-                        select from {schema}.nodes n where n.incarnation = %(owner)s and n.until > clock_timestamp())
+                    else s.epoch = given.epoch and s.owner = $6::text and exists (
+                        select from {schema}.nodes n where n.incarnation = $6::text and n.until > clock_timestamp())
                     end
-                returning s.id, s.number, s.epoch, s.head, s.head - given.total as base
-            ), lines as (
-                select * from unnest(%(row_ids)s::text[], %(lasts)s::bigint[], %(counts)s::int[], %(texts)s::bytea[])
-                    as lines(id, last, count, texts)
+                returning s.number, s.epoch, s.head, given.count, given.texts, given.place
             ), kept as (
                 insert into {schema}.events (session, last, count, epoch, append_id, texts)
-                select moved.number, moved.base + lines.last, lines.count, moved.epoch, %(append_id)s, lines.texts
-                from moved join lines using (id)
-                returning 1
+                select number, head, count, epoch, $7::uuid, texts from moved where count > 0
             ), told as (
-                select pg_notify(%(channel)s, string_agg(number || ' ' || head, ' ')) from moved having count(*) > 0
+                select pg_notify($8::text, string_agg(number || ' ' || head, ' ')) from moved having count(*) > 0
             )
-            select id, head, (select count(*) from kept), (select count(*) from told) from moved"""
+            select place, head, (select count(*) from told) from moved"""
+        self._append = FrequentStatement("append", append)
 
     # --- appending
 
@@ -136,50 +146,31 @@ class EventTable:
         """Append to all sessions whose fence holds; returns the others, and whether an earlier try may have landed."""
         if again:
             return appends, True
-        values = self._values(appends, append_id)
-        heads = {row[0]: row[1] for row in connection.rows(self._append, values)}
-        left: list[SessionAppend] = []
-        for each in appends:
-            head = heads.get(escaped(each.session_id))
-            if head is None:
-                left.append(each)
+        together = [each for each in appends if len(each.lines) < MAX_ROW_BYTES]
+        left = [each for each in appends if len(each.lines) >= MAX_ROW_BYTES]
+        if not together:
+            return left, False
+        found = connection.rows_frequent(self._append, self._values(together, append_id))
+        heads = {int(place or 0): int(head or 0) for place, head, _ in found}
+        for place, each in enumerate(together, 1):
+            if place in heads:
+                each.settle(heads[place])
             else:
-                each.settle(head)
+                left.append(each)
         return left, False
 
-    def _values(self, appends: list[SessionAppend], append_id: uuid.UUID) -> dict[str, object]:
-        ids: list[str] = []
-        totals: list[int] = []
-        prompted: list[bool] = []
-        row_ids: list[str] = []
-        lasts: list[int] = []
-        counts: list[int] = []
-        lines: list[bytes] = []
-        for each in appends:
-            texts = each.texts()
-            ids.append(escaped(each.session_id))
-            totals.append(len(texts))
-            prompted.append(any(map(is_prompt, texts)))
-            last = 0
-            for row in event_rows(texts):
-                last += len(row)
-                row_ids.append(ids[-1])
-                lasts.append(last)
-                counts.append(len(row))
-                lines.append(b"\n".join(row))
-        return {
-            "ids": ids,
-            "epochs": [each.fence.epoch for each in appends],
-            "owner": appends[0].fence.incarnation,
-            "totals": totals,
-            "prompted": prompted,
-            "row_ids": row_ids,
-            "lasts": lasts,
-            "counts": counts,
-            "texts": lines,
-            "append_id": append_id,
-            "channel": self._channel,
-        }
+    def _values(self, appends: list[SessionAppend], append_id: uuid.UUID) -> list[bytes | None]:
+        lines = [each.lines for each in appends]
+        return [
+            array_of_texts([escaped(each.session_id) for each in appends]),
+            array_of_numbers([each.fence.epoch for each in appends]),
+            array_of_numbers([each.count for each in appends]),
+            array_of_truths(list(map(has_prompt, lines))),
+            array_of_bytes(lines),
+            appends[0].fence.incarnation.encode(),
+            append_id.bytes,
+            self._channel.encode(),
+        ]
 
     def _append_one(
         self,
@@ -228,13 +219,13 @@ class EventTable:
         self, connection: PostgresConnection, append: SessionAppend, append_id: uuid.UUID, row: tuple[Any, ...]
     ) -> int:
         number, head, epoch = row
-        texts = append.texts()
-        for line in event_rows(texts):
-            head += len(line)
-            values = [number, head, len(line), epoch, append_id, b"\n".join(line)]
+        lines = append.lines
+        for count, texts in rows_of(lines, append.count):
+            head += count
+            values = [number, head, count, epoch, append_id, texts]
             connection.rows(f"insert into {self._schema}.events values (%s, %s, %s, %s, %s, %s)", values)
         sql = f"update {self._schema}.sessions set head = %s, prompted = prompted or %s where number = %s"
-        connection.rows(sql, [head, any(map(is_prompt, texts)), number])
+        connection.rows(sql, [head, has_prompt(lines), number])
         connection.rows("select pg_notify(%s, %s)", [self._channel, f"{number} {head}"])
         return int(head)
 

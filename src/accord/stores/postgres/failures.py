@@ -48,6 +48,9 @@ _EXACT = {
     "57P02": _AWAY,
     "57P03": _AWAY,  # starting up or shutting down
     "57P05": _AWAY,
+    # A prepared statement is missing or there already: a pooler was taken for the server, and changed it.
+    "26000": _AWAY,
+    "42P05": _AWAY,
     "25006": StatementFailure("read_only", is_lost=True, again=True),  # a standby: the primary is elsewhere now
     "40001": StatementFailure("busy", again=True),
     "40P01": StatementFailure("busy", again=True),
