@@ -239,6 +239,25 @@ def test_lines_between_that_cannot_be_read_are_notes(tmp_path: Path) -> None:
         assert sum(record.type == "note" for record in records) == (2 if name == "conductor.jsons" else 3), name
 
 
+ODD_LINES: dict[str, list[Any]] = {
+    "conductor.jsons": [
+        {"type": ["request"], "ts": 1, "from": "Client", "to": "Agent"},
+        {"type": "request", "ts": 1, "from": "\ud800", "to": {"\udfff": 1}, "id": 1, "method": "x"},
+    ],
+    "thinkwell.jsonl": [{"source": "\ud800", "target": ["\udfff"], "message": {"dispatch": {"method": "x"}}}],
+    "inspector-bridge.jsonl": [{"direction": "client -> agent", "frame": "{}", "connection": ["a", {}]}],
+}
+
+
+@pytest.mark.parametrize("name", ODD_LINES)
+def test_lines_with_members_of_any_type_are_read_or_are_notes(name: str, tmp_path: Path) -> None:
+    odd = [json.dumps(line).encode() + b"\n" for line in ODD_LINES[name]]
+    path = tmp_path / name
+    path.write_bytes((SAMPLES / name).read_bytes() + b"".join(odd))
+    with plain_trace(SAMPLES / name) as whole, plain_trace(path) as trace:
+        assert len(list(open_trace(trace.path))) == len(list(open_trace(whole.path))) + len(odd)
+
+
 def test_a_line_that_no_message_can_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_module, "MAX_LINE_BYTES", 1000)
     path = tmp_path / "long"

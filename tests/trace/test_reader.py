@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from accord.trace import TraceFileError, TraceWriter, open_trace
+from accord.trace import TraceFileError, TraceWriter, open_trace, reader as reader_module
+from tests.trace.traces import handshake, header
 
 
 def trace_of(path: Path, count: int = 5, *, compress: bool = False) -> bytes:
@@ -76,11 +80,37 @@ def test_a_newer_version_or_another_file_is_refused_in_a_sentence(tmp_path: Path
 def test_lines_of_the_wire_output_and_of_probes_are_read(tmp_path: Path) -> None:
     (tmp_path / "wire").write_text(
         '{"t":1.5,"dir":"out","conn":2,"raw":"{\\"id\\":1}"}\n{"t":2,"dir":"in","conn":2,"raw":"debug: x"}\n'
+        '{"t":3,"dir":["in"],"raw":"odd"}\n'
     )
     (tmp_path / "probe").write_text(
         '{"t":0,"dir":"note","msg":{"cmd":["a"]}}\n{"t":1,"dir":"c>a","msg":{"id":1}}\n{"t":2,"dir":"err","msg":"warm"}\n'
     )
     wire = [(r.type, r.t, r.connection, r.source, r.raw) for r in open_trace(tmp_path / "wire")]
-    assert wire == [("text", 1.5, 2, "client", b'{"id":1}'), ("text", 2.0, 2, "agent", b"debug: x")]
+    assert wire[:2] == [("text", 1.5, 2, "client", b'{"id":1}'), ("text", 2.0, 2, "agent", b"debug: x")]
+    assert [kind for kind, *_ in wire[2:]] == ["note"]
     probe = [(r.type, r.source, r.raw or r.remark.encode()) for r in open_trace(tmp_path / "probe")]
     assert probe == [("note", "", b'{"cmd":["a"]}'), ("text", "client", b'{"id":1}'), ("stderr", "agent", b"warm")]
+
+
+def test_joined_compressed_files_are_read_as_one(tmp_path: Path) -> None:
+    lines = [header(), *handshake()]
+    (tmp_path / "joined").write_bytes(gzip.compress(b"".join(lines[:3])) + gzip.compress(b"".join(lines[3:])))
+    assert len(list(open_trace(tmp_path / "joined"))) == len(lines)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_without_an_end_takes_bounded_memory_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(reader_module, "MAX_LINE_BYTES", 3_000_000)
+    first, *rest = [header(), *handshake()]
+    path = tmp_path / "huge"
+    path.write_bytes(pack(b"".join([first, b"x" * 40_000_000, b"\n", *rest])))
+    tracemalloc.start()
+    kinds = [record.type for record in open_trace(path)]
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kinds == ["header", "unreadable", *["text"] * len(rest)]
+    assert peak_bytes < 20_000_000
+    offsets = [at for at, _ in reader_module.lines_of(path)]
+    assert offsets[2] == len(first) + 40_000_001

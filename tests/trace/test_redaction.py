@@ -43,6 +43,11 @@ def masked(value: Any) -> Any:
         {"text": "ghp_hidden1hidden1hidden1hidden1"},
         {"url": "https://user:hidden-1@example.com/path"},
         {"text": "eyJhidden1hidden1.eyJhidden1hidden1.hidden1"},
+        {"text": "keys:\nsk-hidden-1\n"},
+        {"text": "\tghp_hidden1hidden1hidden1hidden1"},
+        {"text": "\u201csk-hidden-1\u201d"},
+        {"text": "\reyJhidden1hidden1.eyJhidden1hidden1.hidden1"},
+        {"text": "-----BEGIN PRIVATE KEY-----\nhidden1hidden1hidden1"},
     ],
 )
 def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> None:
@@ -63,6 +68,7 @@ def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> No
         {"text": "basic understanding of cookies and headers"},
         {"name": "environment", "value": "plain"},
         {"sessionId": "tok", "title": "a bearer of news"},
+        {"text": "a line with -----BEGIN PRIVATE KEY-----", "title": "and another string behind it"},
     ],
 )
 def test_ordinary_texts_pass_as_the_same_object(value: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import accord
+from accord.cli.main import main
 from accord.testing import ReplayedAgent
 from accord.trace import TraceFileError, TraceWriter, open_trace
 from accord.trace.replay.agent import RecordedAgent
@@ -330,3 +331,13 @@ async def test_a_transcript_replays_as_client_for_our_agent(path: Path, tmp_path
     assert [each for each in client.report.deviations if each.kind == "unanswered"] == []
     assert client.report.matched >= sum(step.partner is not None for step in requests)
     assert shown(client.report) != []
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"no trace\n", b'{"jsonrpc":"2.0","id":1,"method":"x"}\n', b"\x1f\x8b\x08no"]
+)
+def test_a_file_that_is_no_trace_is_a_wrong_usage(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "file"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["replay", str(path), "--as", "agent"]) == 2

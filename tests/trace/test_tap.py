@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -325,6 +326,30 @@ def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path
             assert tap.line() == line
         assert tap.end() == 0
         assert tap.stderr.read().count(b"the recorder has ended") == 1
+
+
+def test_a_recorder_that_rests_ends_with_its_relay(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    # It would rest for an hour.
+    code = (
+        "import sys\n"
+        "from accord.trace import TraceWriter, recorder_process\n"
+        "recorder_process._REST_MILLISECONDS = recorder_process._LONGEST_REST_MILLISECONDS = 3_600_000\n"
+        f"recorder = recorder_process.start_recorder(lambda: TraceWriter({str(file)!r}), sys.exit)\n"
+        "recorder.take(1, b'one\\ntwo\\n', 0.0)\n"
+        "sys.stdin.read()\n"
+        "recorder.take(1, b'three\\n', 0.0)\n"
+        "recorder.ended(0)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    deadline = time.monotonic() + SECONDS
+    while not (file.exists() and file.stat().st_size and texts_of(file, "agent")) and time.monotonic() < deadline:
+        select.select([], [], [], 0.01)
+    process.communicate(timeout=SECONDS)
+    while records_of(file)[-1].type != "end" and time.monotonic() < deadline:
+        select.select([], [], [], 0.01)
+    assert texts_of(file, "agent") == [b"one", b"two", b"three"]
+    assert records_of(file)[-1].type == "end"
 
 
 def recorder_of(tap: Tapped) -> int:

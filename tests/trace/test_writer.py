@@ -96,16 +96,44 @@ def test_parts_have_headers_and_are_read_as_one(tmp_path: Path) -> None:
     headers = [record for record in records if record.type == "header"]
     assert len(headers) == writer.part > 2
     assert json.loads(part_path(path, 2).read_text().splitlines()[0])["part"] == 2
-    assert all(path.stat().st_size < 3000 for path in open_trace(path).parts())
+    assert all(path.stat().st_size <= 2000 for path in open_trace(path).parts())
+
+
+def test_no_part_is_larger_than_allowed_however_much_is_flushed_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = TraceWriter(path, max_bytes=10_000)
+    texts = [b'{"n":%d,"text":"%b"}' % (number, b"x" * (number * 37 % 900)) for number in range(2000)]
+    writer.batch("client", "agent", texts)
+    writer.close()
+
+    assert [record.raw for record in open_trace(path).texts()] == texts
+    sizes = [part.stat().st_size for part in open_trace(path).parts()]
+    assert all(9_000 < size <= 10_000 for size in sizes[:-1])
+    assert len(sizes) == writer.part > 50
+
+
+def test_a_record_that_is_larger_than_a_part_may_be_has_one_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = TraceWriter(path, max_bytes=10)
+    texts = [b"{}", b'"%b"' % (b"x" * 500), b"[]"]
+    writer.batch("client", "agent", texts)
+    writer.close()
+
+    assert [record.raw for record in open_trace(path).texts()] == texts
+    assert [record.type for record in open_trace(path)] == ["header", "text"] * 3
 
 
 def test_a_part_that_cannot_be_made_is_no_loss(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     part_path(path, 2).write_text("another's")
     writer = TraceWriter(path, max_bytes=10)
-    writer.text("client", "agent", b"{}")
+    for text in (b"{}", b"[]", b"0"):
+        writer.text("client", "agent", text)
+        writer.flush()
     writer.close()
     assert (writer.lost, writer.part) == (0, 1)
+    assert [json.loads(line).get("raw") for line in path.read_text().splitlines()] == [None, "{}", "[]", "0"]
+    assert writer.failure is not None
     assert part_path(path, 2).read_text() == "another's"
 
 

@@ -21,6 +21,9 @@ from accord.trace.format import AGENT, CLIENT, FORMAT, TraceFileError, check_ver
 __all__ = ["Trace", "TraceRecord", "open_trace"]
 
 _CHUNK_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""The largest message, with its escapes, is shorter; of a longer line the beginning is kept, which is no record."""
+_BEGINNING_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
 _FIRST_LINE_BYTES = 1024 * 1024
 
@@ -180,7 +183,7 @@ def wire_record(line: bytes) -> TraceRecord:
     record = TraceRecord(t=t, connection=connection if isinstance(connection, int) else 1)
     content = given["raw"] if "raw" in given else given.get("msg")
     shown = content if isinstance(content, str) else msgspec.json.encode(content).decode()
-    if direction in _ENDS:
+    if isinstance(direction, str) and direction in _ENDS:
         record.type, record.content = "text", shown
         record.source, record.target = _ENDS[direction]
     elif direction == "err":
@@ -193,20 +196,28 @@ def wire_record(line: bytes) -> TraceRecord:
 def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their offsets, without their ends; blank ones are left out.
 
-    So is a last one without its end, unless `whole` is false.
+    So is a last one without its end, unless `whole` is false. Of a line that no message has, the beginning is given.
     """
     with path.open("rb") as file:
-        chunks = _unpacked(file, offset)
-        at, held = offset, b""
-        for chunk in chunks:
-            lines = (held + chunk).split(b"\n") if held else chunk.split(b"\n")
-            held = lines.pop()
+        at, held, held_bytes = offset, bytearray(), 0
+        for chunk in _unpacked(file, offset):
+            lines = chunk.split(b"\n")
+            rest = lines.pop()
             for line in lines:
-                if line:
+                size_bytes = held_bytes + len(line)
+                if held_bytes:
+                    held += line
+                    yield at, bytes(held if size_bytes <= MAX_LINE_BYTES else held[:_BEGINNING_BYTES])
+                    held, held_bytes = bytearray(), 0
+                elif line:
                     yield at, line
-                at += len(line) + 1
+                at += size_bytes + 1
+            held += rest
+            held_bytes += len(rest)
+            if held_bytes > MAX_LINE_BYTES:
+                del held[_BEGINNING_BYTES:]
         if held and not whole:
-            yield at, held
+            yield at, bytes(held)
 
 
 def _unpacked(file: BinaryIO, offset: int) -> Iterator[bytes]:
@@ -216,18 +227,25 @@ def _unpacked(file: BinaryIO, offset: int) -> Iterator[bytes]:
         while chunk := file.read(_CHUNK_BYTES):
             yield chunk
         return
+    file.seek(0)
+    for chunk in _inflated(file):
+        skipped = min(offset, len(chunk))
+        offset -= skipped
+        if skipped < len(chunk):
+            yield chunk[skipped:]
+
+
+def _inflated(file: BinaryIO) -> Iterator[bytes]:
+    """The content of a compressed file in bounded pieces, as far as it is not damaged; joined files are one."""
     import zlib  # noqa: PLC0415 - only with gzip
 
-    file.seek(0)
-    stream = zlib.decompressobj(wbits=31)
-    while packed := file.read(_CHUNK_BYTES):
+    stream, packed = zlib.decompressobj(wbits=31), b""
+    while packed := packed or file.read(_CHUNK_BYTES):
         try:
-            chunk = stream.decompress(packed)
-            # A damaged end: what came before it counts.
+            yield stream.decompress(packed, _CHUNK_BYTES)  # a few bytes can stand for very many
         except zlib.error:
             return
-        if offset:
-            skipped = min(offset, len(chunk))
-            chunk, offset = chunk[skipped:], offset - skipped
-        if chunk:
-            yield chunk
+        packed = stream.unconsumed_tail
+        if stream.eof:
+            stream, packed = zlib.decompressobj(wbits=31), stream.unused_data
+    yield stream.flush()

@@ -10,6 +10,7 @@ A frame of the pipe is a number (the stream, or a remark on the process), a time
 from __future__ import annotations
 
 import os
+import select
 import signal
 import struct
 import sys
@@ -32,9 +33,10 @@ _HEAD = struct.Struct("<BdI")
 _READ_BYTES = 256 * 1024
 
 # A recorder that waits in `read` is woken by every write of the relay, which costs the relay more than the write
-# itself. So it looks into the pipe every few milliseconds, unless much is in it.
+# itself, and takes a core from the two programs. So it rests between two looks into the pipe, unless much is in it; in
+# a steady stream each rest is twice as long as the one before. The end of the relay ends a rest.
 _SMALL_READ_BYTES = 64 * 1024
-_REST_SECONDS = 0.005
+_REST_MILLISECONDS, _LONGEST_REST_MILLISECONDS = 5, 20
 
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031
@@ -85,10 +87,10 @@ class RecorderProcess:
     def _send(self, number: int, moment: float, data: bytes) -> None:
         if self._pipe < 0:
             return
-        rest = memoryview(_HEAD.pack(number, moment, len(data)) + data)
+        rest: bytes | memoryview = _HEAD.pack(number, moment, len(data)) + data
         try:
-            while rest:
-                rest = rest[os.write(self._pipe, rest) :]
+            while (written := os.write(self._pipe, rest)) < len(rest):
+                rest = memoryview(rest)[written:]
         except OSError:
             # Its end is the end of recording and of nothing else.
             with self._lock:
@@ -131,11 +133,18 @@ def _be_recorder(pipe: int, open_writer: Callable[[], TraceWriter], report: Repo
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     recorder = _Recorder(open_writer, report)
+    # Without events it tells nothing but the end: that the relay has closed the pipe, or is gone.
+    end = select.poll()
+    end.register(pipe, 0)
+    rest = _REST_MILLISECONDS
     held = b""
     while data := os.read(pipe, _READ_BYTES):
         held = recorder.feed(held + data)
         if len(data) < _SMALL_READ_BYTES:
-            time.sleep(_REST_SECONDS)
+            end.poll(rest)
+            rest = min(rest * 2, _LONGEST_REST_MILLISECONDS)
+        else:
+            rest = _REST_MILLISECONDS
     recorder.close()
 
 

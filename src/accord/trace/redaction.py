@@ -9,43 +9,49 @@ A text without any marker of a secret passes after a few searches for bytes; onl
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Sequence
 
-import msgspec
-
-__all__ = ["Redactor"]
+__all__ = ["Redactor", "has_shape"]
 
 # Lower case; a text without any of them has no secret by key. Each search runs at the speed of memory.
 _KEY_MARKERS = (b'"env', b"header", b"auth", b"key", b"cookie", b"token", b"secret", b"passw", b"passphrase", b"cred")
 
-# By shape, anywhere: also in prose and in stderr. Each pattern is tried only where its marker (lower case) stands, so
-# that a large text costs one search for each marker. The group is the secret.
-_SHAPES = tuple(
-    (marker, re.compile(pattern))
-    for marker, pattern in (
+# No letter or digit stands before it, but for those of an escape: a line break in a JSON string is `\\n`.
+_START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+
+# By shape, anywhere: also in prose and in stderr. The group is the secret. Each pattern is tried only where its marker
+# (lower case) stands, and a marker is only looked for in a text that has the sign, which a search for one byte finds
+# fifty times as fast.
+_SHAPES = {
+    b"-": (
+        (b"sk-", _START + rb"(sk-[A-Za-z0-9_-]{6,})"),
+        (b"glpat-", _START + rb"(glpat-[A-Za-z0-9_-]{16,})"),
+        (b"xox", _START + rb"(xox[abeoprs]-[A-Za-z0-9-]{8,})"),
+        (b"private key-----", rb"(?i:private key-----)([^-\"]{16,})"),
+    ),
+    b"_": (
+        (b"ghp_", _START + rb"(ghp_[A-Za-z0-9]{16,})"),
+        (b"gho_", _START + rb"(gho_[A-Za-z0-9]{16,})"),
+        (b"ghs_", _START + rb"(ghs_[A-Za-z0-9]{16,})"),
+        (b"github_pat_", _START + rb"(github_pat_[A-Za-z0-9_]{16,})"),
+    ),
+    b"@": ((b"://", rb"://([^\s/?#@\"'<>\\]{1,512})@"),),
+    b"K": ((b"akia", _START + rb"(AKIA[A-Z0-9]{12,})"),),
+    b"z": ((b"aiza", _START + rb"(AIza[A-Za-z0-9_-]{20,})"),),
+    b"J": ((b"eyj", rb"(?<!-)(?<!_)" + _START + rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"),),
+    b" ": (
         (b"bearer ", rb"(?i:bearer) +([A-Za-z0-9._~+/=-]{8,})"),
         (b"basic ", rb"(?i:basic) +([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9])(?<=[=A-Z0-9])"),
-        (b"sk-", rb"(?<![A-Za-z0-9])(sk-[A-Za-z0-9_-]{6,})"),
-        (b"ghp_", rb"(?<![A-Za-z0-9])(ghp_[A-Za-z0-9]{16,})"),
-        (b"gho_", rb"(?<![A-Za-z0-9])(gho_[A-Za-z0-9]{16,})"),
-        (b"ghs_", rb"(?<![A-Za-z0-9])(ghs_[A-Za-z0-9]{16,})"),
-        (b"github_pat_", rb"(?<![A-Za-z0-9])(github_pat_[A-Za-z0-9_]{16,})"),
-        (b"glpat-", rb"(?<![A-Za-z0-9])(glpat-[A-Za-z0-9_-]{16,})"),
-        (b"xox", rb"(?<![A-Za-z0-9])(xox[abeoprs]-[A-Za-z0-9-]{8,})"),
-        (b"akia", rb"(?<![A-Za-z0-9])(AKIA[A-Z0-9]{12,})"),
-        (b"aiza", rb"(?<![A-Za-z0-9])(AIza[A-Za-z0-9_-]{20,})"),
-        (b"eyj", rb"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"),
-        (b"://", rb"://([^\s/?#@\"'<>\\]{1,512})@"),
-        (b"private key-----", rb"(?i:private key-----)([^-]{16,})"),
-    )
-)
+    ),
+}
 
 # `KEY=value` and `key: value`, for lines that are no JSON: stderr, stray prints, command lines.
 _VALUE = rb"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:(?:bearer|basic)[ ]+)?((?!<secret:)[^\s\"'\\,;}\])]{3,})"
 _ASSIGNMENTS = tuple(
-    (marker, re.compile(rb"(?i)" + word + _VALUE))
+    (marker, rb"(?i)" + word + _VALUE)
     for marker, word in (
         (b"authorization", rb"authorization"),
         (b"key", rb"(?:(?<=api)|(?<=api[-_])|(?<=access[-_])|(?<=proxy[-_])|(?<=private[-_])|(?<=secret[-_]))key"),
@@ -74,34 +80,9 @@ _SECRET_ARGUMENT = re.compile(
 )
 
 
-class _Content(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    type: str
-    text: str
-
-
-class _Update(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
-    session_update: str
-    content: _Content
-    message_id: str | None = None
-
-
-class _Params(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
-    session_id: str
-    update: _Update
-
-
-class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A chunk of a message, the most frequent text of all: none of its keys holds a secret."""
-
-    jsonrpc: str
-    method: str
-    params: _Params
-
-
-_decode_chunk = msgspec.json.Decoder(_Chunk).decode
-
-# No shape is shorter: `sk-` and six characters.
-_SHORTEST = 9
+def has_shape(text: bytes) -> bool:
+    """Whether a secret by shape is in it."""
+    return bool(_shape_spans(text, text.lower()))
 
 
 class Redactor:
@@ -117,17 +98,6 @@ class Redactor:
 
         return b"<secret:%b>" % hmac.digest(self._key, secret, "sha256")[:2].hex().encode()
 
-    def passes(self, text: bytes) -> bool:
-        """Whether a text is an ordinary chunk of a message without secrets: a quick look, before the thorough one.
-
-        It takes 2 us where `text` takes 10, and nearly all texts of a stream pass.
-        """
-        try:
-            words = _decode_chunk(text).params.update.content.text
-        except (ValueError, RecursionError):
-            return False
-        return len(words) < _SHORTEST or not _may_have_shape(words)
-
     def text(self, text: bytes, *, is_json: bool = True) -> bytes:
         """The text without its secrets; the same object where there are none."""
         low = text.lower()
@@ -140,7 +110,7 @@ class Redactor:
                 masked = self._replaced(text, _spans_at(text, low, _ASSIGNMENTS))
                 if masked is not text:
                     text, low = masked, masked.lower()
-        return self._replaced(text, _spans_at(text, low, _SHAPES))
+        return self._replaced(text, _shape_spans(text, low))
 
     def line(self, line: bytes) -> bytes:
         """A line of stderr without its secrets; it may be JSON too."""
@@ -185,25 +155,28 @@ class Redactor:
         return b"".join(pieces)
 
 
-def _spans_at(text: bytes, low: bytes, patterns: Sequence[tuple[bytes, re.Pattern[bytes]]]) -> list[tuple[int, int]]:
+def _shape_spans(text: bytes, low: bytes) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for sign, patterns in _SHAPES.items():
+        if sign in text:
+            spans += _spans_at(text, low, patterns)
+    return spans
+
+
+# Most conversations need none of them, and to compile all takes 3 ms.
+_compiled = functools.cache(re.compile)
+
+
+def _spans_at(text: bytes, low: bytes, patterns: Sequence[tuple[bytes, bytes]]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for marker, pattern in patterns:
         at = low.find(marker)
         while at >= 0:
-            found = pattern.match(text, at)
+            found = _compiled(pattern).match(text, at)
             if found is not None:
                 spans.append(found.span(1))
             at = low.find(marker, at + len(marker))
     return spans
-
-
-def _may_have_shape(words: str) -> bool:
-    """Whether one of `_SHAPES` could be in it, by as few searches as possible."""
-    if "-" in words or "_" in words or "://" in words:
-        return True
-    return (
-        "AKIA" in words or "AIza" in words or "eyJ" in words or "earer" in words or "asic" in words or "EARER" in words
-    )
 
 
 class _Container:

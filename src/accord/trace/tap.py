@@ -286,12 +286,15 @@ def _read(source: int) -> bytes:
 
 def _write(target: int, data: bytes) -> bool:
     """Whether all of it was written; False where the other end is closed."""
-    rest = memoryview(data)
-    while rest:
+    rest: bytes | memoryview = data
+    while True:
         try:
-            rest = rest[os.write(target, rest) :]
+            written = os.write(target, rest)
         except BlockingIOError:
             select.select([], [target], [])
+            continue
         except OSError:
             return False
-    return True
+        if written == len(rest):
+            return True
+        rest = memoryview(rest)[written:]

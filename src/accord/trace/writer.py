@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -30,10 +29,8 @@ from accord.trace.format import (
     part_path,
 )
 from accord.trace.redaction import Redactor
+from accord.trace.text_encoder import TextEncoder, content
 from accord.version import VERSION as TOOL_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["TraceWriter"]
 
@@ -52,15 +49,14 @@ _BUFFER_BYTES = 256 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
-_NO_RAW = b'"raw":""'
-
 
 class TraceWriter:
     """Writes one trace, from any thread.
 
     The file must not exist; it is made for its owner alone, and no link is followed. `raw` records the bytes as they
-    are, secrets included. From `max_bytes` on the trace goes on in a new file (`part_path`). Records wait in memory
-    until `flush`, which is to be called when the texts of one read have been added; `close` flushes too.
+    are, secrets included. A record for which a file of `max_bytes` has no room begins a new one (`part_path`); a file
+    that is compressed may be larger by one flush, and one with a single record by that. Records wait in memory until
+    `flush`, which is to be called when the texts of one read have been added; `close` flushes too.
 
     No method raises when the disk fails: `lost` counts the records that are not in the file, and `failure` says why.
 
@@ -90,6 +86,7 @@ class TraceWriter:
         self.failure: OSError | None = None
         """The first failure of the disk."""
         self._redactor = None if raw else Redactor()
+        self._encoder = TextEncoder(self._redactor)
         self._max_bytes = max_bytes
         self._compress = compress
         self._command = self._masked_command(command)
@@ -102,10 +99,9 @@ class TraceWriter:
         self._epoch = time.time()
         self._start = time.monotonic()
         self._latest = self._epoch
+        self._header_bytes = 0
         self._file = self._open(self.path)
-        self._gzip = self._begin_stream()
-        self._put(self._header())
-        self.flush()
+        self._begin_part()
 
     def now(self) -> float:
         """The time for a record: it never runs backwards."""
@@ -128,29 +124,9 @@ class TraceWriter:
         t: float | None = None,
     ) -> None:
         """Record a text that crossed from `source` to `target`, `t` being when it did."""
-        raw = shown = bytes(text)
-        if fault or self._redactor is None or not self._redactor.passes(raw):
-            if not fault and not _is_json(raw):
-                fault = "not-json"
-            if self._redactor is not None:
-                shown = self._redactor.text(raw, is_json=fault != "not-json")
-        redacted = shown is not raw
-        content, encoding = _content(shown)
         self.texts += 1
-        self._put(
-            TextRecord(
-                t=self._forward(t),
-                connection=connection,
-                source=source,
-                target=target,
-                raw=content,
-                encoding=encoding,
-                framing=self._framing_mark(framing),
-                fault="not-utf8" if encoding and fault in {"", "not-json"} else fault,
-                size=size,
-                redacted=redacted,
-            )
-        )
+        crossing = self._crossing(source, target, connection, framing, t, fault, size)
+        self._put_lines(self._encoder.line(crossing, bytes(text)))
 
     def batch(
         self,
@@ -162,28 +138,9 @@ class TraceWriter:
         framing: str | None = None,
         t: float | None = None,
     ) -> None:
-        """Record the texts of one read: as `text` for each, in a third of the time."""
-        moment = self._forward(t)
-        is_ordinary = _is_json if self._redactor is None else self._redactor.passes
-        sample = TextRecord(
-            t=moment, connection=connection, source=source, target=target, raw="", framing=self._framing_mark(framing)
-        )
-        before, _, after = _encode(sample).partition(_NO_RAW)
-        before, after = before + b'"raw":', after + b"\n"
-        lines: list[bytes] = []
-        for text in texts:
-            if is_ordinary(text):
-                try:
-                    lines.append(before + _encode(text.decode()) + after)
-                    continue
-                except UnicodeDecodeError:
-                    pass  # `text` has an encoding for it
-            self._put_lines(b"".join(lines))
-            lines = []
-            self.texts -= 1
-            self.text(source, target, text, connection=connection, framing=framing, t=moment)
+        """Record the texts of one read, as `text` does each of them."""
         self.texts += len(texts)
-        self._put_lines(b"".join(lines))
+        self._put_lines(self._encoder.lines(self._crossing(source, target, connection, framing, t), texts))
 
     def stderr(
         self,
@@ -197,13 +154,13 @@ class TraceWriter:
     ) -> None:
         """Record a line that a program wrote to stderr."""
         shown = line if self._redactor is None else self._redactor.line(line)
-        content, encoding = _content(shown)
+        raw, encoding = content(shown)
         self._put(
             StderrRecord(
                 t=self._forward(t),
                 connection=connection,
                 source=source,
-                raw=content,
+                raw=raw,
                 encoding=encoding,
                 fault=fault or ("not-utf8" if encoding else ""),
                 size=size,
@@ -270,8 +227,26 @@ class TraceWriter:
         self._latest = max(self._latest, self.now() if t is None else t)
         return self._latest
 
-    def _framing_mark(self, framing: str | None) -> str:
-        return "" if framing is None or framing == self._framing else framing
+    def _crossing(
+        self,
+        source: str,
+        target: str,
+        connection: int,
+        framing: str | None,
+        t: float | None,
+        fault: str = "",
+        size: int = 0,
+    ) -> TextRecord:
+        return TextRecord(
+            t=self._forward(t),
+            connection=connection,
+            source=source,
+            target=target,
+            raw="",
+            framing="" if framing is None or framing == self._framing else framing,
+            fault=fault,
+            size=size,
+        )
 
     def _put(self, record: msgspec.Struct) -> None:
         self._put_lines(_encode(record) + b"\n")
@@ -286,18 +261,35 @@ class TraceWriter:
     def _flush(self) -> None:
         lines = b"".join(self._held)
         self._held, self._held_bytes = [], 0
-        if not lines:
-            return
-        if self._file < 0:
-            self.lost += lines.count(b"\n")
-            return
+        while lines:
+            if self._file < 0:
+                self.lost += lines.count(b"\n")
+                return
+            fitting = self._fitting_bytes(lines)
+            if fitting:
+                self._try_to_write(lines[:fitting])
+                lines = lines[fitting:]
+            else:
+                self._rotate()
+
+    def _fitting_bytes(self, lines: bytes) -> int:
+        """How much of the lines this part has room for; one fits into a part without any."""
+        if self._max_bytes is None:
+            return len(lines)
+        room = max(0, self._max_bytes - self._written_bytes)
+        if self._gzip is not None:
+            # How large they become is known when they are.
+            fitting = len(lines) if room else 0
+        else:
+            fitting = len(lines) if len(lines) <= room else lines.rfind(b"\n", 0, room) + 1
+        is_empty = self._written_bytes == self._header_bytes
+        return fitting or (lines.find(b"\n") + 1 if is_empty else 0)
+
+    def _try_to_write(self, lines: bytes) -> None:
         try:
             self._write(lines)
         except OSError as error:
             self.failure = self.failure or error
-            return
-        if self._max_bytes is not None and self._written_bytes >= self._max_bytes:
-            self._rotate()
 
     def _write(self, lines: bytes) -> None:
         data = lines
@@ -338,9 +330,7 @@ class TraceWriter:
             return
         self._shut()
         self._file, self.part, self._written_bytes = file, part, 0
-        self._gzip = self._begin_stream()
-        self._held.append(_encode(self._header()) + b"\n")
-        self._flush()
+        self._begin_part()
 
     def _shut(self) -> None:
         file, self._file = self._file, -1
@@ -357,12 +347,14 @@ class TraceWriter:
     def _open(self, path: Path) -> int:
         return os.open(path, _FLAGS, 0o600)
 
-    def _begin_stream(self) -> Any:
-        if not self._compress:
-            return None
-        import zlib  # noqa: PLC0415 - only with gzip
+    def _begin_part(self) -> None:
+        self._gzip: Any = None
+        if self._compress:
+            import zlib  # noqa: PLC0415 - only with gzip
 
-        return zlib.compressobj(wbits=31)
+            self._gzip = zlib.compressobj(wbits=31)
+        self._try_to_write(_encode(self._header()) + b"\n")
+        self._header_bytes = self._written_bytes
 
     def _header(self) -> HeaderRecord:
         return HeaderRecord(
@@ -382,25 +374,6 @@ class TraceWriter:
     def _masked_command(self, command: Sequence[str]) -> tuple[str, ...]:
         given = tuple(command) if self._redactor is None else self._redactor.command(command)
         return tuple(argument.encode("utf-8", "replace").decode() for argument in given)
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        # Validates without building anything.
-        _skim(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-_skim: Callable[[bytes], object] = msgspec.json.Decoder(msgspec.Raw).decode
-
-
-def _content(raw: bytes) -> tuple[str, str]:
-    try:
-        return raw.decode(), ""
-    except UnicodeDecodeError:
-        return b64encode(raw).decode(), "base64"
 
 
 def _directory() -> str:

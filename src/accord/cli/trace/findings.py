@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from accord.check.engine.outcome import Outcome
+from accord.check.engine.report import Outcome
 from accord.check.recorded import RecordedJudgement, judge_recorded
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen

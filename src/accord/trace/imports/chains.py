@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from accord.display import whole
 from accord.trace.imports.source import (
     STEP_SECONDS,
     TraceSource,
@@ -30,7 +31,7 @@ _NAMES = {"client": "client", "agent": "agent", "conductor": "conductor"}
 
 def end_name(name: Any) -> str:
     """The name of an end as this format writes it: `client`, `agent`, `proxy:0`, `conductor`."""
-    word = str(name)
+    word = whole(str(name))
     if word.lower() in _NAMES:
         return _NAMES[word.lower()]
     proxy = _PROXY.fullmatch(word)
@@ -41,7 +42,7 @@ def read_conductor(source: TraceSource) -> Iterator[TraceRecord]:
     """The conductor's `.jsons`: a message without its envelope per line; `ts` counts from the begin."""
     seconds = 0.0
     for number, value, line in source.objects():
-        if value is None or value.get("type") not in EVENT_TYPES:
+        if value is None or str(value.get("type")) not in EVENT_TYPES:
             yield note(seconds, f"line {number} could not be read: {line[:200].decode(errors='replace')}")
             continue
         seconds = number_of(value.get("ts"), seconds + STEP_SECONDS)

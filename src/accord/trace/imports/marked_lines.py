@@ -109,7 +109,8 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
         TraceFileError: It is of a newer version.
     """
     keys = _Keys("direction", INSPECTOR_DIRECTIONS, "frame")
-    connections: dict[Any, int] = {}
+    connections: dict[str, int] = {}
+    """The numbers of connections, by what the tool calls them."""
     seconds = 0.0
     for number, value, line in source.objects():
         if value is not None and value.get("type") == "header":
@@ -123,7 +124,7 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
             continue
         ends, frame = found
         seconds = number_of(value.get("at"), (seconds + STEP_SECONDS) * 1000) / 1000
-        connection = connections.setdefault(value.get("connection", 1), len(connections) + 1)
+        connection = connections.setdefault(repr(value.get("connection", 1)), len(connections) + 1)
         raw, fault = _frame(frame, value.get("encoding"))
         yield text(seconds, *ends, raw, connection=connection, fault=fault)
 
