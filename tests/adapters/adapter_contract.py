@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,38 @@ async def _killed_in_its_tool(session: accord.client.Session, pid_file: Path) ->
                 os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
 
+async def remembered_after_restart(serve: Callable[[], AbstractAsyncContextManager[Hand]], folder: Path) -> str:
+    """What an agent remembers of two turns after it was made again over the same store."""
+    async with serve() as client:
+        session = await client.new_session(str(folder))
+        await client.turn(session, "hello")
+        await client.turn(session, "read")
+    async with serve() as client:
+        await client.request("session/resume", {"sessionId": session, "cwd": str(folder), "mcpServers": []})
+        return (await client.turn(session, "remember")).text
+
+
+async def texts_of_parallel_sessions(client: Hand, folder: Path) -> list[str]:
+    """The texts of three sessions that are prompted at the same time, twice each."""
+    sessions = [await client.new_session(str(folder)) for _ in range(3)]
+    for texts in (["hello", "read", "again"], ["remember"] * 3):
+        prompts = [await client.prompt(session, text) for session, text in zip(sessions, texts, strict=True)]
+        for prompt in prompts:
+            await client.answer_to(prompt)
+    return [
+        Heard([m for m in client.received if m.get("params", {}).get("sessionId") == session]).text
+        for session in sessions
+    ]
+
+
 class AdapterContract(abc.ABC):
     """The tests of one adapter. The class has no state: each test makes an agent."""
 
     editions = ("v1", "v2", "v2_june")
     reports_failure = True
     """Whether the framework says that a tool failed."""
+    shows_pictures = True
+    """Whether a tool of the framework can return a picture."""
     takes_mcp = True
     asks_by_call_id = True
 
@@ -137,6 +164,18 @@ class AdapterContract(abc.ABC):
         assert (call["kind"], call["status"]) == ("edit", "completed")
         assert (project / "a.txt").read_text() == "after"
 
+    async def test_a_picture_that_a_tool_returns_is_shown_as_a_picture_beside_its_text(self, project: Path) -> None:
+        if not self.shows_pictures:
+            pytest.skip("its tools return texts")
+        async with self.serve() as client:
+            heard = await client.turn(await client.new_session(str(project)), "draw")
+        shown = [item["content"] for item in heard.tools()["call_1"]["content"]]
+        assert [(block["type"], block.get("text"), block.get("data")) for block in shown] == [
+            ("text", "drawn", None),
+            ("image", None, PIXEL),
+        ]
+        assert heard.stop_reason == "end_turn"
+
     async def test_two_calls_of_one_answer_both_end_and_one_is_asked_about(self, project: Path) -> None:
         async with self.serve() as client:
             client.answers[PERMISSION] = choose("allow")
@@ -177,25 +216,12 @@ class AdapterContract(abc.ABC):
 
     async def test_the_conversation_is_remembered_also_after_a_restart(self, project: Path) -> None:
         store = MemoryStore()
-        async with self.serve(store=store) as client:
-            session = await client.new_session(str(project))
-            await client.turn(session, "hello")
-            await client.turn(session, "read")
-        async with self.serve(store=store) as client:
-            await client.request("session/resume", {"sessionId": session, "cwd": str(project), "mcpServers": []})
-            assert (await client.turn(session, "remember")).text == "hello / read / remember"
+        said = await remembered_after_restart(lambda: self.serve(store=store), project)
+        assert said == "hello / read / remember"
 
     async def test_parallel_sessions_do_not_mix(self, project: Path) -> None:
         async with self.serve() as client:
-            sessions = [await client.new_session(str(project)) for _ in range(3)]
-            for texts in (["hello", "read", "again"], ["remember"] * 3):
-                prompts = [await client.prompt(session, text) for session, text in zip(sessions, texts, strict=True)]
-                for prompt in prompts:
-                    await client.answer_to(prompt)
-            said = [
-                Heard([m for m in client.received if m.get("params", {}).get("sessionId") == session]).text
-                for session in sessions
-            ]
+            said = await texts_of_parallel_sessions(client, project)
         assert [text.rpartition("there.")[2].rpartition("before")[2] or text for text in said] == [
             "hello / remember",
             "read / remember",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from google.adk.tools import FunctionTool
 from google.genai import types
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
 
 USAGE = types.GenerateContentResponseUsageMetadata(
     prompt_token_count=10, candidates_token_count=5, total_token_count=15
@@ -68,6 +69,11 @@ def conversation(contents: list[Any]) -> tuple[list[str], list[str], list[str]]:
     return prompts, results, media
 
 
+def draw() -> list[Any]:
+    """Draw a picture."""
+    return ["drawn", types.Part.from_bytes(data=base64.b64decode(PIXEL), mime_type="image/png")]
+
+
 agent = LlmAgent(
     name="rehearsed",
     model=RehearsedModel(),
@@ -80,5 +86,6 @@ agent = LlmAgent(
         tools.block,
         tools.raise_error,
         tools.write_todos,
+        draw,
     ],
 )

@@ -17,7 +17,7 @@ from langchain_core.tools import ToolException, tool
 
 import accord
 from tests.adapters.adapter_contract import note_begin, released
-from tests.adapters.rehearsal import Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
 from tests.limits import limit
 
 
@@ -121,7 +121,13 @@ def raise_error() -> str:
     raise ValueError("secret-in-the-exception")
 
 
-TOOLS = [delete_file, fail, write_file, read_file, sleep, block, raise_error]
+@tool
+def draw() -> list[Any]:
+    """Draw a picture."""
+    return [{"type": "text", "text": "drawn"}, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
+
+
+TOOLS = [delete_file, fail, write_file, read_file, sleep, block, raise_error, draw]
 
 
 def make_graph(*more: Any) -> Any:

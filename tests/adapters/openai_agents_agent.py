@@ -6,7 +6,15 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent, Model, ModelResponse, function_tool, set_tracing_disabled
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    ToolOutputImage,
+    ToolOutputText,
+    function_tool,
+    set_tracing_disabled,
+)
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -19,7 +27,7 @@ from openai.types.responses import (
 )
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
 
 set_tracing_disabled(True)
 
@@ -109,6 +117,11 @@ def _own_words(_: Any, error: Exception) -> str:
     return str(error)
 
 
+def draw() -> list[Any]:
+    """Draw a picture."""
+    return [ToolOutputText(text="drawn"), ToolOutputImage(image_url=f"data:image/png;base64,{PIXEL}")]
+
+
 agent = Agent(
     name="rehearsed",
     model=RehearsedModel(),
@@ -117,5 +130,6 @@ agent = Agent(
         function_tool(tools.fail, failure_error_function=_own_words),
         *map(function_tool, (tools.write_file, tools.read_file, tools.sleep, tools.block, tools.raise_error)),
         function_tool(tools.write_todos, strict_mode=False),
+        function_tool(draw),
     ],
 )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from pydantic_ai import Agent, BinaryContent, ModelRetry
+from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn
 from pydantic_ai.messages import ModelMessage, RetryPromptPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 import accord
 from tests.adapters.adapter_contract import note_begin, released
-from tests.adapters.rehearsal import Call, Say, Think, steps
+from tests.adapters.rehearsal import PIXEL, Call, Say, Think, steps
 from tests.limits import limit
 
 
@@ -92,6 +93,11 @@ def block() -> str:
 @agent.tool_plain
 def raise_error() -> str:
     raise ValueError("secret-in-the-exception")
+
+
+@agent.tool_plain
+def draw() -> ToolReturn:
+    return ToolReturn("drawn", content=[BinaryContent(base64.b64decode(PIXEL), media_type="image/png")])
 
 
 @agent.tool_plain

@@ -61,6 +61,7 @@ def steps(prompts: Sequence[str], results: Sequence[str], media: Sequence[str] =
         "plan": [
             Call(f"call_{number}", "write_todos", {"todos": [{"content": "one", "status": "in_progress"}]}),
         ],
+        "draw": [Call(f"call_{number}", "draw")],
         "mcp": [Call(f"call_{number}", "mcp_add", {"a": 2, "b": 3})],
         "same id": [Call("call_1", "read_file", {"path": "a.txt"})],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -11,7 +12,7 @@ from strands.hooks import BeforeToolCallEvent
 from strands.models.model import Model
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
 
 USAGE = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
@@ -82,6 +83,13 @@ def _ask_city(tool_context: ToolContext) -> str:
     return f"in {tool_context.interrupt('city', reason='Which city?')}"
 
 
+def _draw() -> dict[str, Any]:
+    """Draw a picture."""
+    picture = {"format": "png", "source": {"bytes": base64.b64decode(PIXEL)}}
+    return {"status": "success", "content": [{"text": "drawn"}, {"image": picture}]}
+
+
+draw = tool(name="draw")(_draw)
 ask_city = tool(context=True, name="ask_city")(_ask_city)
 
 
@@ -98,4 +106,4 @@ TOOLS = [
         tools.write_todos,
     )
 ]
-agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, ask_city], hooks=[approve])
+agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, ask_city], hooks=[approve])

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("httpx2", reason='an HTTP client is missing: pip install -e ".[mcp]"')
 
 from accord.adapters import serve
+from accord.adapters.ag_ui_messages import AguiMessages
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from tests.agent.rig import ELICITS, Heard, choose, served
@@ -250,3 +251,13 @@ async def test_an_address_that_answers_with_an_error_is_one() -> None:
 def test_what_is_no_address_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
         serve("ftp://example.org", store=None)
+
+
+def test_a_result_that_the_agents_own_list_has_as_a_message_of_the_user_stays_a_result() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    before = [{"id": "answer", "role": "assistant", "toolCalls": [call]}]
+    messages = AguiMessages(before)
+    messages.add_result("call_1", "seen", "result")
+    messages.replace([*before, {"id": "result", "role": "user", "content": "seen"}])
+    assert messages.open_calls() == []
+    assert messages.plain()[-1]["role"] == "tool"

@@ -6,7 +6,6 @@ The frameworks are those of this environment: `scripts/adapters` makes one for e
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import select
@@ -15,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,8 +23,9 @@ from accord.adapters import serve
 from accord.agent import Agent
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
-from tests.adapters.adapter_contract import BEGUN, PERMISSION
+from tests.adapters.adapter_contract import BEGUN, PERMISSION, remembered_after_restart, texts_of_parallel_sessions
 from tests.adapters.endpoint_tools import FOLDER
+from tests.adapters.environments import BY_SCRIPT, framework_param
 from tests.agent.rig import Heard, choose, served
 from tests.limits import limit
 
@@ -39,6 +38,8 @@ class Framework:
 
     needs: tuple[str, ...]
     thinks: bool = True
+    repeats_thoughts: bool = False
+    """Whether the endpoint sends the thoughts of a streamed answer again when the answer is whole."""
     asks: bool = True
     """Whether a call that needs an approval ends the run with an interrupt."""
     keeps_cancelled: bool = True
@@ -49,24 +50,12 @@ FRAMEWORKS = {
     "agno": Framework(("agno", "ag_ui", "fastapi", "uvicorn"), thinks=False, asks=False, keeps_cancelled=False),
     "agent_framework": Framework(("agent_framework", "agent_framework_ag_ui", "uvicorn")),
     "langgraph": Framework(("langchain", "ag_ui_langgraph", "fastapi", "uvicorn"), asks=False),
+    "google_adk": Framework(("google.adk", "ag_ui_adk", "fastapi", "uvicorn"), repeats_thoughts=True, asks=False),
+    "llama_index": Framework(("llama_index.protocols.ag_ui", "fastapi", "uvicorn"), thinks=False, asks=False),
+    "strands": Framework(("strands", "ag_ui_strands", "fastapi", "uvicorn"), asks=False),
     "pydantic_ai": Framework(("pydantic_ai", "ag_ui", "fastapi", "uvicorn")),
 }
-pytestmark = pytest.mark.skipif(
-    "ACCORD_ADAPTERS" not in os.environ, reason="servers of frameworks take minutes: scripts/adapters runs them"
-)
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-def _param(name: str) -> Any:
-    missing = [package for package in FRAMEWORKS[name].needs if not _is_installed(package)]
-    reason = f"{', '.join(missing)} missing: scripts/adapters installs it"
-    return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=reason))
+pytestmark = BY_SCRIPT
 
 
 @dataclass(frozen=True)
@@ -87,7 +76,7 @@ class Endpoint:
             return [await client.turn(session, text) for text in texts]
 
 
-@pytest.fixture(scope="module", params=[_param(name) for name in FRAMEWORKS])
+@pytest.fixture(scope="module", params=[framework_param(name, *each.needs) for name, each in FRAMEWORKS.items()])
 def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     folder = tmp_path_factory.mktemp(request.param)
     process = subprocess.Popen(
@@ -119,7 +108,8 @@ async def test_text_and_thoughts_are_streamed_and_said_once(endpoint: Endpoint) 
     assert heard.text == "Hello there."
     assert len(heard.of("agent_message_chunk")) >= 2
     thoughts = "".join(update["content"]["text"] for update in heard.of("agent_thought_chunk"))
-    assert thoughts == ("Somebody is there." if endpoint.framework.thinks else "")
+    times = endpoint.framework.thinks + endpoint.framework.repeats_thoughts
+    assert thoughts == "Somebody is there." * times
     assert heard.stop_reason == "end_turn"
 
 
@@ -135,26 +125,13 @@ async def test_a_tool_call_has_its_arguments_and_its_result(endpoint: Endpoint) 
 
 async def test_the_conversation_is_remembered_also_after_a_restart_of_the_bridge(endpoint: Endpoint) -> None:
     store = MemoryStore()
-    async with served(endpoint.agent(store)) as client:
-        session = await client.new_session(str(endpoint.folder))
-        await client.turn(session, "hello")
-        await client.turn(session, "read")
-    async with served(endpoint.agent(store)) as client:
-        await client.request("session/resume", {"sessionId": session, "cwd": str(endpoint.folder), "mcpServers": []})
-        assert (await client.turn(session, "remember")).text == "hello / read / remember"
+    said = await remembered_after_restart(lambda: served(endpoint.agent(store)), endpoint.folder)
+    assert said == "hello / read / remember"
 
 
 async def test_parallel_sessions_do_not_mix(endpoint: Endpoint) -> None:
     async with served(endpoint.agent()) as client:
-        sessions = [await client.new_session(str(endpoint.folder)) for _ in range(3)]
-        for texts in (["hello", "read", "again"], ["remember"] * 3):
-            prompts = [await client.prompt(session, text) for session, text in zip(sessions, texts, strict=True)]
-            for prompt in prompts:
-                await client.answer_to(prompt)
-        said = [
-            Heard([m for m in client.received if m.get("params", {}).get("sessionId") == session]).text
-            for session in sessions
-        ]
+        said = await texts_of_parallel_sessions(client, endpoint.folder)
     assert [text.rpartition(" / ")[0].rpartition(" ")[2].rpartition(".")[2] for text in said] == [
         "hello",
         "beforeread",

@@ -24,6 +24,7 @@ from tests.agent.rig import choose, served
 
 class TestAgUi(AdapterContract):
     reports_failure = False  # AG-UI has no field for it
+    shows_pictures = False
 
     def make(self, store: Store) -> Agent:
         return ag_ui.serve(agent, store=store)

@@ -112,6 +112,23 @@ async def test_an_answer_for_the_whole_session_holds_for_exactly_that_call() -> 
     assert asked == ["ls", "rm"]
 
 
+async def test_an_id_that_a_model_uses_again_in_one_turn_is_another_call_and_is_asked_about() -> None:
+    async def script(run: ScriptedRun) -> None:
+        for command in ("ls", "rm"):
+            await run.ask_call("call_0", "run", {"command": command})
+            await run.calls.complete("call_0", f"did {command}")
+            await run.calls.announce("call_0", "run", {"command": command})  # which is no other call
+
+    async with served(scripted_agent(script)) as client:
+        client.answers[PERMISSION] = choose("allow-always")
+        heard = await client.turn(await client.new_session())
+    asked = [question["params"]["toolCall"]["toolCallId"] for question in heard.requests(PERMISSION)]
+    assert asked == ["call_0", "call_0-2"]
+    shown = {call_id: (call["rawInput"]["command"], call["status"]) for call_id, call in heard.tools().items()}
+    assert shown == {"call_0": ("ls", "completed"), "call_0-2": ("rm", "completed")}
+    assert "did rm" in str(heard.tools()["call_0-2"]["content"])
+
+
 async def test_an_id_that_a_model_uses_again_is_another_call_also_after_a_restart() -> None:
     store = MemoryStore()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 pytest.importorskip("google.adk", reason="Google ADK is missing: run scripts/adapters")
 
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.sessions import InMemorySessionService
 from pydantic import BaseModel
@@ -18,7 +20,7 @@ from accord.agent import Agent
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import AdapterContract
-from tests.adapters.google_adk_agent import RehearsedModel, agent
+from tests.adapters.google_adk_agent import RehearsedModel, agent, conversation
 from tests.adapters.rehearsal import Call, Say, Step
 from tests.agent.rig import Heard, served
 
@@ -54,6 +56,21 @@ async def test_structured_output_is_said_as_json_at_the_end() -> None:
     assert heard.text == '```json\n{\n  "name": "Ada"\n}\n```'
 
 
+async def test_text_before_a_call_is_said_where_the_output_is_structured() -> None:
+    class LooksFirst(RehearsedModel):
+        def answer(self, contents: list[Any]) -> list[Step]:
+            if conversation(contents)[1]:
+                return [Call("call_2", "set_model_response", {"name": "Ada"})]
+            return [Say("I look."), Call("call_1", "look")]
+
+    def look() -> str:
+        return "seen"
+
+    (heard,) = await turn_of(LlmAgent(name="a", model=LooksFirst(), tools=[look], output_schema=Person), "who?")
+    assert heard.text.replace("\n\n", "") == 'I look.```json\n{\n  "name": "Ada"\n}\n```'
+    assert list(heard.tools()) == ["call_1"]
+
+
 async def test_too_many_answers_are_a_stop_reason() -> None:
     def again() -> str:
         return "again"
@@ -86,3 +103,22 @@ async def test_a_transfer_is_a_notice_and_the_other_agent_answers() -> None:
     (heard,) = await turn_of(first, "hello")
     assert heard.text.endswith("Second here.")
     assert "first hands over to second" in heard.text
+
+
+async def test_agents_that_run_at_the_same_time_answer_one_after_the_other_and_once() -> None:
+    both_begun = asyncio.Barrier(2)
+
+    class InTurn(Says):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncIterator[Any]:  # noqa: FBT001, FBT002
+            async for response in super().generate_content_async(llm_request, stream):
+                await both_begun.wait()  # so that the pieces of both come in turn
+                yield response
+
+    names = ("first", "second")
+    agents = [LlmAgent(name=name, model=InTurn(said=[Say(f"{name} "), Say("is done.")])) for name in names]
+    (heard,) = await turn_of(ParallelAgent(name="all", sub_agents=agents), "hello")
+    assert sorted(text for text in heard.text.split("\n\n") if "Info" not in text) == [
+        "first is done.",
+        "second is done.",
+    ]
+    assert "hands over" not in heard.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -13,10 +14,13 @@ pytest.importorskip("langchain", reason="LangChain is missing: scripts/adapters 
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph, add_messages
 from langgraph.types import interrupt
+from pydantic import BaseModel
 
 import accord
 from accord.adapters import serve
@@ -25,7 +29,8 @@ from accord.agent import Agent, Session
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import MCP_SERVER, PERMISSION, AdapterContract
-from tests.adapters.langgraph_agent import RehearsedModel, agent, delete_file, make_graph
+from tests.adapters.langgraph_agent import RehearsedModel, agent, chunk, conversation, delete_file, make_graph
+from tests.adapters.rehearsal import Call, Say, Step
 from tests.agent.rig import ELICITS, choose, served
 
 ELICIT = "elicitation/create"
@@ -50,12 +55,12 @@ class Messages(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
-def graph_of(node: Any, state: Any = Messages) -> Any:
+def graph_of(node: Any, state: Any = Messages, checkpointer: Any = None) -> Any:
     builder = StateGraph(state)
     builder.add_node("node", node)
     builder.add_edge(START, "node")
     builder.add_edge("node", END)
-    return builder.compile()
+    return builder.compile(checkpointer)
 
 
 async def turn_of(graph: Any, text: str = "go", **options: Any) -> Any:
@@ -90,6 +95,58 @@ async def test_a_graph_without_messages_is_refused_in_a_sentence() -> None:
     assert "messages" in heard.error["message"]
 
 
+class Person(BaseModel):
+    name: str
+
+
+class LooksFirst(RehearsedModel):
+    """Says something, looks, and then gives a structured output by a call."""
+
+    def _stream(self, messages: list[Any], *_: Any, **__: Any) -> Iterator[ChatGenerationChunk]:
+        said: list[Step] = [Say("I look."), Call("call_1", "look")]
+        if conversation(messages)[1]:
+            said = [Call("call_2", "Person", {"name": "Ada"})]
+        for place, step in enumerate(said):
+            yield ChatGenerationChunk(message=chunk(step, place))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+async def test_structured_output_is_said_as_json_at_the_end_and_is_no_tool_call(inside: bool) -> None:  # noqa: FBT001
+    class Output(Messages):
+        structured_response: Any
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    graph = create_agent(LooksFirst(), [look], response_format=ToolStrategy(Person))
+    heard = await turn_of(graph_of(graph, Output) if inside else graph)
+    assert heard.text.replace("\n\n", "") == 'I look.```json\n{\n  "name": "Ada"\n}\n```'
+    assert list(heard.tools()) == ["call_1"]
+
+
+async def test_a_structured_output_of_an_earlier_turn_is_not_said_again() -> None:
+    class Output(Messages):
+        structured_response: Any
+
+    def node(state: Output) -> dict[str, Any]:
+        return {"structured_response": {"number": 1}} if len(state["messages"]) == 1 else {"messages": []}
+
+    async with served(serve_graph(graph_of(node, Output), store=MemoryStore())) as client:
+        session = await client.new_session()
+        first, second = [await client.turn(session, "go") for _ in range(2)]
+    assert '"number": 1' in first.text
+    assert second.text == ""
+
+
+async def test_a_graph_that_is_not_compiled_is_compiled() -> None:
+    builder = StateGraph(Messages)
+    builder.add_node("node", lambda _: {"messages": [AIMessage("compiled")]})
+    builder.add_edge(START, "node")
+    assert (await turn_of(builder)).text == "compiled"
+    assert (await turn_of(lambda _: builder)).text == "compiled"
+
+
 def asks(_: Messages) -> dict[str, Any]:
     city = interrupt("Which city?")
     return {"messages": [AIMessage(f"You said {city}")]}
@@ -106,6 +163,23 @@ async def test_without_forms_the_next_prompt_is_the_answer() -> None:
         session = await client.new_session()
         assert (await client.turn(session)).text == "Which city?"
         assert (await client.turn(session, "Ulm")).text == "You said Ulm"
+
+
+@pytest.mark.parametrize("checkpointer", [None, InMemorySaver()])
+async def test_after_a_restart_a_question_is_asked_again(checkpointer: Any) -> None:
+    store = MemoryStore()
+
+    def node(state: Messages) -> dict[str, Any]:
+        city = interrupt("Which city?")
+        return {"messages": [AIMessage(f"You said {city} after {len(state['messages'])} prompts")]}
+
+    async with served(serve_graph(graph_of(node, checkpointer=checkpointer), store=store)) as client:
+        session = await client.new_session()
+        assert (await client.turn(session)).text == "Which city?"
+    async with served(serve_graph(graph_of(node, checkpointer=checkpointer), store=store)) as client:
+        await client.request("session/resume", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})  # noqa: S108
+        assert (await client.turn(session, "go")).text == "Which city?"
+        assert (await client.turn(session, "Ulm")).text == "You said Ulm after 2 prompts"
 
 
 async def test_approval_for_each_call_is_about_the_very_call(tmp_path: Path) -> None:

@@ -53,6 +53,21 @@ async def test_structured_output_is_said_as_json_at_the_end() -> None:
     assert heard.text == '```json\n{\n  "name": "Ada"\n}\n```'
 
 
+async def test_text_before_a_call_is_said_where_the_output_is_structured() -> None:
+    class LooksFirst(RehearsedModel):
+        def answer(self, items: list[Any]) -> list[Step]:
+            if conversation(items)[1]:
+                return [Say('{"name": "Ada"}')]
+            return [Say("I look."), Call("call_1", "look")]
+
+    def look() -> str:
+        return "seen"
+
+    tools = [agents.function_tool(look)]
+    (heard,) = await turn_of(agents.Agent(name="a", model=LooksFirst(), tools=tools, output_type=Person), "who?")
+    assert heard.text.replace("\n\n", "") == 'I look.```json\n{\n  "name": "Ada"\n}\n```'
+
+
 async def test_too_many_answers_are_a_stop_reason() -> None:
     def again() -> str:
         return "again"

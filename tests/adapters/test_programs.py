@@ -6,7 +6,6 @@ The frameworks are those of this environment: `scripts/adapters` makes one for e
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ import pytest
 
 import accord
 from tests.adapters.adapter_contract import BEGUN
+from tests.adapters.environments import BY_SCRIPT, framework_param
 from tests.cli.chat.test_terminal import terminal
 from tests.limits import limit
 
@@ -99,26 +99,18 @@ class StandIn(Model):
 agent = Agent(name="support", model=StandIn())
 """,
 }
-pytestmark = pytest.mark.skipif(
-    "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
+pytestmark = BY_SCRIPT
+
+
+IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", [framework_param(name) for name in AGENTS])
+WITH_TEN_LINES = pytest.mark.parametrize(
+    "framework",
+    # The SDK's own model for tests came after its oldest version that is supported.
+    [framework_param(name, "agents.testing" if name == "agents" else name) for name in TEN_LINES],
 )
-
-
-def _is_installed(name: str) -> bool:
-    """Whether a package is there; `google` is a folder of many."""
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-def _param(name: str) -> Any:
-    missing = pytest.mark.skipif(not _is_installed(name), reason=f"{name} is missing: scripts/adapters installs it")
-    return pytest.param(name, marks=missing)
-
-
-IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", [_param(name) for name in AGENTS])
-IN_EVERY_FRAMEWORK_AND_BRIDGE = pytest.mark.parametrize("framework", [_param(name) for name in (*AGENTS, *BRIDGED)])
+IN_EVERY_FRAMEWORK_AND_BRIDGE = pytest.mark.parametrize(
+    "framework", [framework_param(name) for name in (*AGENTS, *BRIDGED)]
+)
 
 
 def command(text: str) -> list[str]:
@@ -204,7 +196,7 @@ class Wire:
         return (await self.until(lambda message: message.get("id") == id_ and "method" not in message))["result"]
 
 
-@IN_EVERY_FRAMEWORK
+@WITH_TEN_LINES
 async def test_ten_lines_without_a_word_about_acp_serve_the_official_typescript_client(
     framework: str, tmp_path: Path, typescript_peer: Path
 ) -> None:
@@ -224,7 +216,7 @@ async def test_ten_lines_without_a_word_about_acp_serve_the_official_typescript_
     assert json.loads(done.stdout) == {"stopReason": "end_turn", "text": "I am here."}
 
 
-@IN_EVERY_FRAMEWORK
+@WITH_TEN_LINES
 def test_ten_lines_serve_acpx(framework: str, tmp_path: Path) -> None:
     acpx = ROOT / ".peers" / "acpx" / "node_modules" / ".bin" / "acpx"
     if shutil.which("node") is None or not acpx.exists():
@@ -237,7 +229,7 @@ def test_ten_lines_serve_acpx(framework: str, tmp_path: Path) -> None:
     assert "I am here." in done.stdout, done.stdout + done.stderr
 
 
-@IN_EVERY_FRAMEWORK
+@WITH_TEN_LINES
 def test_a_run_of_the_command_serves_ten_lines(framework: str, tmp_path: Path) -> None:
     (tmp_path / "support.py").write_text(TEN_LINES[framework])
     done = subprocess.run(
@@ -251,7 +243,7 @@ def test_a_run_of_the_command_serves_ten_lines(framework: str, tmp_path: Path) -
     assert (done.returncode, "I am here." in done.stdout) == (0, True), done.stderr
 
 
-@IN_EVERY_FRAMEWORK
+@WITH_TEN_LINES
 def test_a_chat_on_a_terminal_serves_ten_lines(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "support.py").write_text(TEN_LINES[framework])
     monkeypatch.chdir(tmp_path)
@@ -280,7 +272,7 @@ agent.run()
 """
 
 
-@IN_EVERY_FRAMEWORK
+@WITH_TEN_LINES
 async def test_initialize_costs_no_more_than_that_of_an_agent_without_any_framework(
     framework: str, tmp_path: Path
 ) -> None:

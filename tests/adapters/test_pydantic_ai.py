@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install -e ".[agent]"')
 
 from pydantic import BaseModel
-from pydantic_ai import Agent as PydanticAgent, RunContext, UsageLimits
+from pydantic_ai import Agent as PydanticAgent, NativeOutput, PromptedOutput, RunContext, UsageLimits
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 import accord
@@ -49,6 +49,29 @@ async def test_structured_output_is_said_as_json() -> None:
     heard = await turn_of(PydanticAgent(TestModel(), output_type=Answer))
     assert '"city"' in heard.text
     assert heard.tools() == {}
+
+
+@pytest.mark.parametrize("mode", [NativeOutput, PromptedOutput])
+async def test_an_output_that_the_model_writes_as_text_is_said_once_and_the_text_before_a_call_too(mode: Any) -> None:
+    class Answer(BaseModel):
+        city: str
+
+    async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        if conversation(messages)[1]:
+            yield '{"city": '
+            yield '"Ulm"}'
+        else:
+            yield "I look."
+            yield {1: DeltaToolCall("look", "{}", tool_call_id="call_1")}
+
+    inner = PydanticAgent(FunctionModel(stream_function=answer), output_type=mode(Answer))
+
+    @inner.tool_plain
+    def look() -> str:
+        return "seen"
+
+    heard = await turn_of(inner)
+    assert heard.text.replace("\n\n", "") == 'I look.```json\n{\n  "city": "Ulm"\n}\n```'
 
 
 async def test_the_text_of_an_output_function_is_said() -> None:

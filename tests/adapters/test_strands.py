@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("strands", reason="Strands is missing: run scripts/adapters"
 
 import strands
 from pydantic import BaseModel
+from strands.multiagent import Swarm
 from strands.session import FileSessionManager
 
 from accord.adapters import strands as adapter
@@ -72,6 +74,22 @@ async def test_a_question_of_a_tool_is_otherwise_answered_by_the_next_prompt() -
     assert second.text == "Result: ['in Oslo']"
 
 
+async def test_the_pieces_that_a_tool_yields_are_shown_once() -> None:
+    async def count() -> AsyncIterator[str]:
+        """Count."""
+        yield "one"
+        yield "two"
+
+    class Counts(RehearsedModel):
+        def answer(self, messages: list[Any]) -> list[Step]:
+            return [Say("Done.")] if conversation(messages)[1] else [Call("call_1", "count")]
+
+    (heard,) = await turn_of(strands.Agent(model=Counts(), tools=[strands.tool(count)]), "go")
+    call = heard.tools()["call_1"]
+    assert call["status"] == "completed"
+    assert [item["content"]["text"] for item in call["content"]] == ["one", "two"]
+
+
 async def test_too_many_answers_are_a_stop_reason() -> None:
     def again() -> str:
         """Again."""
@@ -96,3 +114,8 @@ def test_an_agent_with_a_session_manager_is_refused(tmp_path: Any) -> None:
     manager = FileSessionManager(session_id="one", storage_dir=str(tmp_path))
     with pytest.raises(LocalProtocolError):
         adapter.serve(strands.Agent(model=RehearsedModel(), session_manager=manager))
+
+
+def test_a_swarm_is_refused_and_not_taken_for_a_function() -> None:
+    with pytest.raises(LocalProtocolError):
+        adapter.serve(Swarm([strands.Agent(name="one", model=RehearsedModel())]))

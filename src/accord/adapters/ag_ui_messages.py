@@ -70,8 +70,12 @@ class AguiMessages:
     # --- what is added
 
     def replace(self, messages: Sequence[Any]) -> None:
-        """Take the agent's own list: it may have shortened the conversation."""
-        self._messages = [dict(message) for message in messages]
+        """Take the agent's own list: it may have shortened the conversation.
+
+        A result stays one: LlamaIndex has the results of earlier runs as messages of the user, under their ids.
+        """
+        results = {message["id"]: message for message in self.results()}
+        self._messages = [dict(results.get(message.get("id"), message)) for message in messages]
 
     def add_prompt(self, parts: Sequence[PromptPart]) -> None:
         """Add the user's message."""

@@ -18,8 +18,7 @@ from accord.adapters.failures import request_error_of
 from accord.adapters.history import AdapterState, load_state, save_state
 from accord.adapters.mcp_tools import ClientTool, client_tools
 from accord.adapters.prompt_parts import MediaKind, PromptPart, plain_prompt, prompt_parts
-from accord.adapters.result_content import json_text, json_value
-from accord.adapters.tool_calls import ToolCalls
+from accord.adapters.tool_calls import ToolCalls, json_text, json_value
 from accord.adapters.tool_description import decoded_arguments, todos_of
 from accord.agent import McpResult, Tool, Turn
 from accord.errors import StoreError

@@ -28,6 +28,7 @@ from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_calls import media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InternalError
 from accord.session.option import Choice, Group
@@ -117,7 +118,7 @@ class _Run(FrameworkRun):
         self._streamed: set[bool] = set()
         """Whether text (False) and thoughts (True) of the current answer came in pieces."""
         self._output: str | None = None
-        """The last text of an agent with an output schema."""
+        """The text of the current answer of an agent with an output schema: the output, unless calls go with it."""
         self._asked: list[Any] = []
         """The calls by which ADK asks something, of the current run."""
         self._author: str | None = None
@@ -233,19 +234,30 @@ class _Run(FrameworkRun):
     async def _take(self, event: Any) -> None:
         agent = self._app.root_agent.find_agent(event.author) if isinstance(self._app.root_agent, BaseAgent) else None
         is_structured = getattr(agent, "output_schema", None) is not None
-        if event.author != self._author and self._author is not None and event.author != USER_ID:
-            await self.turn.notice(f"{self._author} hands over to {event.author}")
-        self._author = event.author
-        for part in (event.content.parts if event.content else None) or ():
+        if event.branch is not None and event.partial:
+            # Of agents that run at the same time: pieces of several answers in turn would be no answer at all.
+            return
+        parts = (event.content.parts if event.content else None) or ()
+        await self._note_author(event, has_text=any(part.text for part in parts))
+        for part in parts:
             await self._take_part(event, part, is_structured=is_structured)
         if event.partial:
             return
         self._streamed.clear()
         await self._count(event.usage_metadata)
         self._note_end(event)
-        if self._output is not None and event.is_final_response():
+        if self._output is not None:
             output, self._output = self._output, None
-            await self.say_output(_decoded(output))
+            await (self.say_output(_decoded(output)) if event.is_final_response() else self.say(output))
+
+    async def _note_author(self, event: Any, *, has_text: bool) -> None:
+        if event.branch is not None:
+            if has_text:
+                await self.turn.notice(f"{event.author} answers")
+            return
+        if event.author != self._author and self._author is not None and event.author != USER_ID:
+            await self.turn.notice(f"{self._author} hands over to {event.author}")
+        self._author = event.author
 
     async def _take_part(self, event: Any, part: Any, *, is_structured: bool) -> None:
         if part.text:
@@ -279,10 +291,13 @@ class _Run(FrameworkRun):
             await (self.calls.fail if result.is_error else self.calls.complete)(response.id, result)
         elif isinstance(value, Mapping) and value.get("error"):
             await self.calls.fail(response.id, str(value["error"]))
-        elif isinstance(value, Mapping) and set(value) == {"result"}:
-            await self.calls.complete(response.id, value["result"])
         else:
-            await self.calls.complete(response.id, value)
+            shown = value["result"] if isinstance(value, Mapping) and set(value) == {"result"} else value
+            # ADK takes pictures and other media out of a result.
+            found = [part.inline_data for part in response.parts or () if part.inline_data is not None]
+            media = [media_block(data.data, data.mime_type) for data in found]
+            rest = shown if isinstance(shown, list) else [shown] if shown else []
+            await self.calls.complete(response.id, [*rest, *media] if media else shown)
 
     async def _count(self, usage: Any) -> None:
         if usage is None:

@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
+from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
@@ -26,11 +27,13 @@ from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
 from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_calls import json_text, media_block
 from accord.adapters.tool_description import below, todos_of
 from accord.agent import Agent, Session, Turn
 from accord.errors import InvalidParams
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
+from accord.session.content import Text
 from accord.session.option import Choice, Group
 
 __all__ = ["GraphFactory", "serve"]
@@ -63,7 +66,7 @@ def serve(
     recursion_limit: int | None = None,
     **options: Unpack[ServeOptions],
 ) -> Agent:
-    """A compiled graph, or a function that makes one, as an `accord.Agent`.
+    """A graph, or a function that makes one, as an `accord.Agent`; a graph that is not compiled yet is compiled.
 
     A function `(session, tools) -> graph`, with or without `async`, is called for each turn; only such a graph can use
     the MCP servers of the client, which are LangChain tools there. `models` are offered to the user; the chosen one is
@@ -71,12 +74,13 @@ def serve(
     `virtual_root` the paths of the tools begin at the session's directory, as deepagents' `virtual_mode` has them.
     `recursion_limit` is how many steps a turn may take.
     """
+    given = _compiled(graph)
     settings = {} if recursion_limit is None else {"recursion_limit": recursion_limit}
 
     def open_run(turn: Turn) -> LangGraphRun:
-        return LangGraphRun(turn, graph, context, settings, virtual_root=virtual_root)
+        return LangGraphRun(turn, given, context, settings, virtual_root=virtual_root)
 
-    own = getattr(graph, "name", None)
+    own = getattr(given, "name", None)
     named = own if isinstance(own, str) and own != "LangGraph" else None
     return make_agent(name or named or "langgraph", open_run, models=models, **options)
 
@@ -98,6 +102,12 @@ class LangGraphRun(FrameworkRun):
         self._said: set[str] = set()
         """The ids of the messages whose text was said."""
         self._has_text = False
+        self._output: Any = None
+        """The structured output of this turn."""
+        self._output_calls: set[str] = set()
+        """The calls by which the model gave a structured output, which are no tool calls for the user."""
+        self._is_waiting = False
+        """Whether the state is there in which an earlier run asked a question."""
         self._tasks: dict[str, list[str]] = {}
         """The calls of each task of the graph."""
         self._prompt: HumanMessage | None = None
@@ -105,8 +115,8 @@ class LangGraphRun(FrameworkRun):
     # --- the run
 
     async def execute(self) -> None:
-        answers = self._answers_to_question()
         graph = self._graph = await self._make_graph()
+        answers = self._answers_to_question()
         payload: Any
         if answers is not None:
             payload = Command(resume=answers)
@@ -119,7 +129,9 @@ class LangGraphRun(FrameworkRun):
                 payload = await self._resume_with(await self._stream(graph, payload))
         except GraphRecursionError:
             self.turn.finish("max_turn_requests")
-        if not self._has_text and not self.turn.cancelled:
+        if self._output is not None:
+            await self.say_output(self._output)
+        elif not self._has_text and not self.turn.cancelled:
             await self._say_last(graph)
 
     async def _make_graph(self) -> Pregel[Any, Any, Any, Any]:
@@ -132,8 +144,11 @@ class LangGraphRun(FrameworkRun):
                 "This agent does not use your MCP servers", "Its graph is made before it knows them", severity="warning"
             )
         if isinstance(given.checkpointer, BaseCheckpointSaver) and not isinstance(given.checkpointer, InMemorySaver):
+            self._is_waiting = True
             return given
-        self._own_saver = _waiting.pop(self.turn.session, None) or InMemorySaver()
+        waiting = _waiting.pop(self.turn.session, None)
+        self._is_waiting = waiting is not None
+        self._own_saver = waiting or InMemorySaver()
         copied: Pregel[Any, Any, Any, Any] = given.copy({"checkpointer": self._own_saver})
         return copied
 
@@ -142,7 +157,7 @@ class LangGraphRun(FrameworkRun):
         if len(inspect.signature(factory).parameters) > 1:
             arguments.append([self._native(tool) for tool in await self.client_tools(prefix="mcp_")])
         made = factory(*arguments)
-        return await made if inspect.isawaitable(made) else made
+        return _compiled(await made if inspect.isawaitable(made) else made)
 
     def _native(self, tool: ClientTool) -> StructuredTool:
         async def call(**arguments: Any) -> str:
@@ -225,7 +240,9 @@ class LangGraphRun(FrameworkRun):
 
     async def _report_message(self, message: AnyMessage) -> None:
         if isinstance(message, ToolMessage):
-            await self._report_result(message)
+            # An update has it too. Only that one says whether an unknown call was a structured output.
+            if message.tool_call_id in self.calls:
+                await self._report_result(message)
         elif isinstance(message, AIMessageChunk) or (
             isinstance(message, AIMessage) and str(message.id) not in self._said
         ):
@@ -281,20 +298,35 @@ class LangGraphRun(FrameworkRun):
             if node == "__interrupt__":
                 found += update if is_own else ()
             elif isinstance(update, dict):
+                self._take_output(update, is_own=is_own)
                 await self._report_values(update)
         await self.checkpoint()
         return found
 
+    def _take_output(self, update: dict[str, Any], *, is_own: bool) -> None:
+        output = update.get("structured_response")
+        if output is None:
+            return
+        messages = _messages_of(update)
+        answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+        last = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+        calls = [] if last is None else last.tool_calls
+        self._output_calls |= {str(call["id"]) for call in calls if call["id"] in answered}
+        if is_own and (calls or last is None or not last.text):
+            # Otherwise the text of the answer is the output, and was said.
+            self._output = output
+
     async def _report_values(self, update: dict[str, Any]) -> None:
-        messages = update.get(MESSAGES)
-        for message in messages if isinstance(messages, list) else ():
+        for message in _messages_of(update):
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
+                    if call["id"] in self._output_calls:
+                        continue
                     await self.calls.announce(str(call["id"]), call["name"], call["args"])
                     todos = todos_of(call["name"], call["args"])
                     if todos is not None:
                         await self.plan(todos)
-            elif isinstance(message, ToolMessage):
+            elif isinstance(message, ToolMessage) and message.tool_call_id not in self._output_calls:
                 await self._report_result(message)
         todos = update.get("todos")
         if isinstance(todos, list) and todos:
@@ -306,8 +338,6 @@ class LangGraphRun(FrameworkRun):
         messages = values.get(MESSAGES) or ()
         if messages and isinstance(messages[-1], AIMessage):
             await self._say_blocks(messages[-1])
-        if values.get("structured_response") is not None:
-            await self.say_output(values["structured_response"])
 
     # --- interrupts
 
@@ -350,8 +380,7 @@ class LangGraphRun(FrameworkRun):
     def _answers_to_question(self) -> dict[str, Any] | None:
         """The answers to resume with, if the last run waits for this prompt."""
         question, self.state.question = self.state.question, None
-        is_kept = isinstance(self._given, Pregel) and isinstance(self._given.checkpointer, BaseCheckpointSaver)
-        if question is None or (self.turn.session not in _waiting and not is_kept):
+        if question is None or not self._is_waiting:
             return None
         return {**question["answers"], question["id"]: self.answer_of(self.text, question["schema"])}
 
@@ -368,6 +397,15 @@ class LangGraphRun(FrameworkRun):
             messages = [*values.get(MESSAGES, ()), *([] if self._prompt is None else [self._prompt])]
         kind, data = _serializer.dumps_typed({**values, MESSAGES: _repaired(messages)})
         return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
+
+
+def _compiled(graph: Any) -> Any:
+    return graph.compile() if isinstance(graph, StateGraph) else graph
+
+
+def _messages_of(update: dict[str, Any]) -> list[Any]:
+    messages = update.get(MESSAGES)
+    return messages if isinstance(messages, list) else []
 
 
 def _repaired(messages: list[Any]) -> list[Any]:
@@ -396,12 +434,24 @@ def _content(part: PromptPart) -> dict[str, Any]:
 
 
 def _shown(message: ToolMessage) -> object:
-    content = message.content
-    if isinstance(content, list) and all(isinstance(block, str | dict) for block in content):
-        texts = [block if isinstance(block, str) else block.get("text") for block in content]
-        if all(isinstance(text, str) for text in texts):
-            return "\n".join(map(str, texts))
-    return content
+    if isinstance(message.content, str):
+        return message.content
+    blocks: list[Any] = list(message.content_blocks)
+    if all(block["type"] == "text" for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return [_shown_block(block) for block in blocks]
+
+
+def _shown_block(block: Any) -> Any:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(plain_text(text))
+        case {"base64": str(data), "mime_type": str(mime_type)}:
+            return media_block(data, mime_type)
+        case {"type": "non_standard", "value": value}:
+            return Text(json_text(value))
+        case _:
+            return Text(json_text(block))
 
 
 def _question(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accord.adapters.result_content import text_of
+from accord.adapters.tool_calls import text_of
 from accord.agent import McpError, McpResult, McpTool, Turn
 from accord.session.content import Text
 

@@ -15,10 +15,12 @@ import agents
 from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.result_content import json_value, media_block
 from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_calls import json_value, media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InvalidParams
+from accord.jsonrpc.plain import plain_text
+from accord.session.content import Text
 from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
@@ -103,6 +105,8 @@ class _Run(FrameworkRun):
         self._text = ""
         """The text of the model's current answer so far."""
         self._is_structured = False
+        self._held = ""
+        """The last text of an agent with an output type: the output, unless calls follow."""
         self._begun: set[str] = set()
         self._refused: set[str] = set()
         self._results: dict[str, McpResult] = {}
@@ -254,11 +258,16 @@ class _Run(FrameworkRun):
         self._since.append(item.to_input_item())
         match name:
             case "message_output_created":
-                if not self._text and not self._is_structured:
+                if self._is_structured:
+                    self._held = agents.ItemHelpers.text_message_output(item)
+                elif not self._text:
                     # A model that does not stream.
                     await self.say(agents.ItemHelpers.text_message_output(item))
                 self._text = ""
+            case "handoff_requested":
+                await self._say_held()
             case "tool_called":
+                await self._say_held()
                 await self.checkpoint()
                 await self._announce(item)
             case "tool_output":
@@ -268,6 +277,10 @@ class _Run(FrameworkRun):
                 await self.turn.notice(f"{item.source_agent.name} hands over to {item.target_agent.name}")
             case _:
                 pass
+
+    async def _say_held(self) -> None:
+        held, self._held = self._held, ""
+        await self.say(held)
 
     async def _announce(self, item: Any) -> None:
         raw = item.raw_item
@@ -357,9 +370,12 @@ def _field(raw: Any, name: str) -> Any:
 
 
 def _shown(output: Any) -> Any:
-    """Pictures among the outputs of a tool as pictures."""
+    """Texts and pictures among the outputs of a tool as what they are."""
     if isinstance(output, list | tuple):
         return [_shown(item) for item in output]
+    text = _field(output, "text")
+    if isinstance(text, str) and _field(output, "type") in {"text", "input_text"}:
+        return Text(plain_text(text))
     uri = _field(output, "image_url")
     if isinstance(uri, str) and uri.startswith("data:") and ";base64," in uri:
         mime_type, _, data = uri.removeprefix("data:").partition(";base64,")

@@ -51,8 +51,8 @@ from pydantic_ai.messages import (
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
-from accord.adapters.result_content import media_block
 from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_calls import media_block
 from accord.adapters.tool_description import todos_of
 from accord.agent import Agent, McpResult, Turn
 from accord.json_values import JsonValue
@@ -106,7 +106,11 @@ class PydanticAiRun(FrameworkRun):
         """The results that came since the last request of the model, which are no part of the messages yet."""
         self.mcp_results: dict[str, McpResult] = {}
         self.has_text = False
-        """Whether the last answer of the model had text."""
+        """Whether text of the last answer of the model was said."""
+        self._is_output = False
+        """Whether the text of the current answer is a structured output, unless tools are called in it."""
+        self._held = ""
+        """That text so far."""
 
     async def execute(self) -> None:
         self._prompt = [_user_content(part) for part in self.prompt_parts()]
@@ -142,10 +146,30 @@ class PydanticAiRun(FrameworkRun):
             for call in result.output.calls:
                 await self.calls.fail(call.tool_call_id, "This tool runs outside of the agent", name=call.tool_name)
         elif not isinstance(result.output, str):
-            await self.say_output(result.output)
+            # Where a model answers in JSON by itself, and nothing announced it, the text was the output.
+            if not self.has_text or result.response.tool_calls:
+                await self.say_output(result.output)
         elif not self.has_text:
             # The text of an output function or an output tool: nothing of it was streamed.
             await self.say(result.output)
+
+    def begin_answer(self, *, is_output: bool) -> None:
+        """The model is asked; `is_output` if its text will be a structured output."""
+        self._is_output, self._held = is_output, ""
+
+    async def say_answer(self, text: str) -> None:
+        """A piece of the model's text: said now, unless it may be a structured output, which is said at the end."""
+        if self._is_output:
+            self._held += text
+            return
+        self.has_text = self.has_text or bool(text)
+        await self.say(text)
+
+    async def end_text(self) -> None:
+        """Tools are called, so that the text of this answer was no output."""
+        held, self._held = self._held, ""
+        await self.say(held)
+        self.has_text = False
 
     async def _make_deps(self) -> Any:
         if not inspect.isroutine(self._deps):
@@ -204,12 +228,8 @@ class _Reporter(AbstractCapability[Any]):
     async def on_event(self, ctx: RunContext[Any], *, event: Any) -> None:
         run = self._run
         match event:
-            case PartStartEvent(part=TextPart(content=text)):
-                run.has_text = run.has_text or bool(text)
-                await run.say(text)
-            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                run.has_text = run.has_text or bool(text)
-                await run.say(text)
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                await run.say_answer(text)
             case PartStartEvent(part=ThinkingPart(content=text)):
                 await run.think(text)
             case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text)):
@@ -217,14 +237,14 @@ class _Reporter(AbstractCapability[Any]):
             case PartStartEvent(part=FilePart(content=file)):
                 await run.turn.say(media_block(file.data, file.media_type))
             case FunctionToolCallEvent(part=call):
-                run.has_text = False
+                await run.end_text()
                 await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
             case FunctionToolResultEvent():
-                await self._report_result(event.part)
+                await self._report_result(event.part, event.content)
             case _:
                 pass
 
-    async def _report_result(self, part: ToolReturnPart | RetryPromptPart) -> None:
+    async def _report_result(self, part: ToolReturnPart | RetryPromptPart, more: Any) -> None:
         run = self._run
         call_id = part.tool_call_id
         run.returned[call_id] = part
@@ -232,10 +252,15 @@ class _Reporter(AbstractCapability[Any]):
         if outcome == "denied":
             await run.calls.cancel(call_id)
         else:
-            shown = run.mcp_results.get(call_id) or _shown(part)
+            shown = run.mcp_results.get(call_id) or _shown(part, more)
             end = run.calls.complete if outcome == "success" else run.calls.fail
             await end(call_id, shown, name=part.tool_name or "tool")
         await run.checkpoint()
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        mode = request_context.model_request_parameters.output_mode
+        self._run.begin_answer(is_output=mode in {"native", "prompted"})
+        return request_context
 
     async def after_model_request(self, ctx: RunContext[Any], *, request_context: Any, response: ModelResponse) -> Any:
         run, usage = self._run, response.usage
@@ -289,11 +314,13 @@ def _user_content(part: PromptPart) -> Any:
     return part if isinstance(part, str) else BinaryContent(part.content, media_type=part.mime_type)
 
 
-def _shown(part: ToolReturnPart | RetryPromptPart) -> object:
+def _shown(part: ToolReturnPart | RetryPromptPart, more: Any) -> object:
+    """A result; `more` is what the tool gives the model beside it, as `ToolReturn.content`: of that the media."""
     if isinstance(part, RetryPromptPart):
         return part.model_response()
     text = part.model_response_str(wrap_if_error=False)
-    files = [media_block(file.data, file.media_type) for file in part.files if isinstance(file, BinaryContent)]
+    given = [*part.files, *(() if more is None or isinstance(more, str) else more)]
+    files = [media_block(file.data, file.media_type) for file in given if isinstance(file, BinaryContent)]
     return [text, *files] if files else text
 
 

@@ -15,14 +15,15 @@ import strands
 import strands.hooks
 from strands.hooks import AfterToolCallEvent, AgentInitializedEvent
 from strands.middleware import ExecuteToolStage
+from strands.multiagent import MultiAgentBase
 from strands.types.session import decode_bytes_values, encode_bytes_values
 from strands.types.tools import AgentTool
 
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.result_content import json_text, media_block
 from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.tool_calls import json_text, media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain_text
@@ -89,8 +90,12 @@ def serve(
     interrupts before a tool call.
 
     Raises:
-        LocalProtocolError: The agent has a session manager, which would mix the sessions.
+        LocalProtocolError: The agent has a session manager, which would mix the sessions, or it is a swarm or a graph.
     """
+    if isinstance(agent, MultiAgentBase):
+        raise LocalProtocolError(
+            f"a {type(agent).__name__} of Strands is no agent: make it a tool of one, and serve that agent"
+        )
     if isinstance(agent, strands.Agent):
         _check_copyable(agent)
     make: AgentFactory = (lambda _: _copy(agent)) if isinstance(agent, strands.Agent) else agent
@@ -174,6 +179,8 @@ class _Run(FrameworkRun):
         self._begun: set[str] = set()
         self._call_ids: dict[str, str] = {}
         """The calls that interrupts are about, by the id of the interrupt."""
+        self._streamed: dict[str, str] = {}
+        """The last piece that each tool yielded."""
         self._results: dict[str, McpResult] = {}
         self._client_tools: dict[str, ClientTool] = {}
         if self.state.history is not None:
@@ -320,12 +327,16 @@ class _Run(FrameworkRun):
     async def _end(self, result: Mapping[str, Any]) -> None:
         call_id = result["toolUseId"]
         shown: Any = self._results.get(call_id) or [_shown(block) for block in result["content"]]
+        if shown == [Text(self._streamed.get(call_id, ""))]:
+            # The last piece that a tool yields is its result as well.
+            shown = None
         await (self.calls.complete if result["status"] == "success" else self.calls.fail)(call_id, shown)
 
     async def _stream(self, event: Mapping[str, Any]) -> None:
         tool = self.calls.get(event["tool_use"]["toolUseId"])
         if tool is not None and not tool.finished and isinstance(event.get("data"), str):
-            await tool.stream(event["data"])
+            piece = self._streamed[event["tool_use"]["toolUseId"]] = plain_text(event["data"])
+            await tool.stream(piece)
 
     async def _count(self, usage: Mapping[str, int]) -> None:
         self.turn.add_token_usage(

@@ -6,6 +6,7 @@ begins, its result. Each of those is one method here, and each may come again or
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -13,19 +14,94 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from accord.adapters.history import AdapterState
-from accord.adapters.result_content import json_value, result_content
+from accord.adapters.prompt_parts import Media
 from accord.adapters.tool_description import decoded_arguments, kind_of, paths_of, proposed_change, title_of
-from accord.agent import Session, Tool, Turn
+from accord.agent import McpResult, Session, Showable, Tool, Turn
 from accord.errors import LocalProtocolError, RequestError
 from accord.json_values import JsonValue
-from accord.jsonrpc.plain import plain_text
+from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET
+from accord.session.content import Audio, Block, Image, Link, Resource, Text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.tool import ToolKind
 from accord.workspace.errors import NoSuchFile, WorkspaceError
 
-__all__ = ["ToolCalls"]
+__all__ = ["ToolCalls", "json_text", "media_block", "result_content", "text_of"]
+
+
+BLOCKS = (Text, Image, Audio, Link, Resource)
+
+
+def json_text(value: Any) -> str:
+    """Any value as readable JSON; what has no form in JSON is named by its type."""
+    return json.dumps(json_value(value), ensure_ascii=False, indent=2)
+
+
+def json_value(value: Any) -> Any:
+    """Any value as plain JSON; what has no form in JSON is named by its type."""
+    try:
+        return plain(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass
+    # Only the parts that are no JSON lose their form.
+    if isinstance(value, dict):
+        return {str(key): json_value(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [json_value(inner) for inner in value]
+    return f"[{type(value).__name__}]"
+
+
+def media_block(data: str | bytes, mime_type: str, uri: str = "") -> Block:
+    """A picture, a recording or any other bytes as a block."""
+    text = base64.b64encode(data).decode("ascii") if isinstance(data, bytes) else plain_text(data)
+    match Media(text, mime_type).kind:
+        case "image":
+            return Image(text, mime_type)
+        case "audio":
+            return Audio(text, mime_type)
+        case _:
+            return Resource(uri or "data:", blob=text, mime_type=mime_type)
+
+
+def result_content(value: Any) -> list[Showable]:
+    """The content that shows a result: text as text, blocks unchanged, any other value as JSON."""
+    if value is None or value == "":
+        return []
+    if isinstance(value, str):
+        return [plain_text(value)]
+    if isinstance(value, BLOCKS):
+        return [value]
+    if isinstance(value, McpResult):
+        return list(value.content) or ([] if value.structured is None else [json_text(value.structured)])
+    if isinstance(value, Media):
+        return [media_block(value.data, value.mime_type)]
+    if isinstance(value, list | tuple) and any(isinstance(item, (*BLOCKS, Media)) for item in value):
+        return [shown for item in value for shown in result_content(item)]
+    return [json_text(value)]
+
+
+def text_of(blocks: list[Block], structured: Any = None) -> str:
+    """Blocks as a text for models that take only text."""
+    texts = [text for block in blocks if (text := _block_text(block))]
+    if not texts and structured is not None:
+        return json_text(structured)
+    return "\n".join(texts)
+
+
+def _block_text(block: Block) -> str:
+    match block:
+        case Text(text=text) | Resource(text=str(text)):
+            return text
+        case Link(uri=uri, name=name):
+            return f"[{name}]({uri})"
+        case Image(mime_type=mime_type) | Audio(mime_type=mime_type):
+            return f"[{mime_type}]"
+        case _:
+            return ""
+
+
+# --- calls
 
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
@@ -84,13 +160,13 @@ class ToolCalls:
     ) -> Tool:
         """Show the call as `pending`, with its kind, its files and the change that it would make.
 
-        `arguments` may be JSON as text. The second time only arguments count that were not known before.
-        `annotations` are those of an MCP tool.
+        `arguments` may be JSON as text. The second time only arguments count that were not known before; where the
+        call has ended, another name or other arguments are another call. `annotations` are those of an MCP tool.
         """
         name = plain_text(name)
         given = json_value(decoded_arguments(arguments))
         known = self._tools.get(call_id)
-        if known is not None:
+        if known is not None and not (known.finished and self._is_other(call_id, name, given)):
             if given is not None and given != self._arguments[call_id] and not known.finished:
                 await self._change_arguments(call_id, known, given)
             return known
@@ -108,6 +184,13 @@ class ToolCalls:
         await tool.start()
         await self._show_change(tool, given)
         return tool
+
+    def _is_other(self, call_id: str, name: str, given: Any) -> bool:
+        """Whether an id that the model used before stands for another call: some models count from 1 in each answer.
+
+        Permission for the first call is none for the second.
+        """
+        return bool(given) and (name, given) != (self._names[call_id], self._arguments[call_id])
 
     async def _change_arguments(self, call_id: str, tool: Tool, given: Any) -> None:
         self._arguments[call_id] = given

@@ -1,0 +1,28 @@
+"""The frameworks of this environment: `scripts/adapters` makes one for each, and others are skipped by name."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Any
+
+import pytest
+
+BY_SCRIPT = pytest.mark.skipif(
+    "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
+)
+
+
+def is_installed(name: str) -> bool:
+    """Whether a package is there; `google` is a folder of many."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def framework_param(name: str, *needs: str) -> Any:
+    """The parameter of a framework, which is skipped where a package of it is missing."""
+    missing = ", ".join(package for package in needs or (name,) if not is_installed(package))
+    reason = f"{missing} missing: scripts/adapters installs it"
+    return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=reason))
