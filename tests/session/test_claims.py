@@ -106,3 +106,25 @@ def test_content_that_no_edition_names_is_read_like_input() -> None:
     found = claims_of(call)
     assert PathClaim("edit", "/w/b") in found.paths
     assert CommandClaim(line="id") in found.commands
+
+
+def patch_of(path: str) -> str:
+    return f"diff --git a{path} b{path}\n--- a{path}\n+++ b{path}\n@@ -1 +1 @@\n-one\n+two\n"
+
+
+@pytest.mark.parametrize(
+    ("located", "expected"),
+    [
+        (["/p/note.txt"], {"/p/note.txt"}),
+        # Nothing shows which of the two it is.
+        ([], {"/p/note.txt", "p/note.txt"}),
+        (["/p/other.txt"], {"/p/other.txt", "/p/note.txt", "p/note.txt"}),
+        (["p/note.txt"], {"/p/note.txt", "p/note.txt"}),
+    ],
+)
+def test_an_absolute_path_that_lost_its_slash_in_a_patch_is_the_location_of_the_call(
+    located: list[str], expected: set[str]
+) -> None:
+    locations = [Location(path) for path in located]
+    call = ToolCall("t", kind="edit", raw_input={"diff": patch_of("/p/note.txt")}, locations=locations)
+    assert {claim.path for claim in claims_of(call).paths} == expected

@@ -13,7 +13,7 @@ from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v1 import draft
 from accord.session.capability import ClientCapabilities
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
-from accord.session.editions.v1 import content as codec
+from accord.session.editions.v1 import tools as codec
 from accord.session.event import (
     CommandsChanged,
     CompactionChanged,

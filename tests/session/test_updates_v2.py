@@ -12,7 +12,7 @@ from accord.protocol.codec import Codec
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
-from accord.session.editions.v2 import content as codec
+from accord.session.editions.v2 import tools as codec
 from accord.session.event import (
     Background,
     CommandsChanged,

@@ -1,14 +1,88 @@
-"""A session as its log has it: restored when it is opened, healed by a new owner, learned by the encoder of a copy."""
+"""The log of a kept session: its outline and replay, a session restored from it, the end of an interrupted turn.
+
+A log is read in pages, twice, so that a long one neither fills the memory nor keeps other sessions waiting
+(`accord.session.replay` has the reason).
+"""
 
 from __future__ import annotations
 
-from accord.agent.history import healing, outlined, replayed
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+
+import msgspec
+
 from accord.agent.session import Session
 from accord.protocol.codec import decode_json
-from accord.session.replay import Outline
+from accord.session.event import (
+    CompactionChanged,
+    ConfigChanged,
+    Event,
+    PlanChanged,
+    PlanEntry,
+    StateChanged,
+    TerminalChanged,
+    TerminalExit,
+    ToolChanged,
+    WorkError,
+)
+from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["learned", "restored"]
+__all__ = ["healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
+
+
+async def outlined(store: Store, session_id: str) -> Outline:
+    """The outline of a log as it is now."""
+    outline = Outline()
+    while page := await store.read_page(session_id, outline.length):
+        outline.add(page)
+        await asyncio.sleep(0)
+    return outline
+
+
+async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
+    """The conversation for a client that loads it, some events at a time, as far as the outline goes.
+
+    The options are left out: the response has their current values.
+    """
+    yield [event for event in outline.settings() if not isinstance(event, ConfigChanged)]
+    replay = Replay(outline)
+    position = 0
+    for count in outline.pages:
+        page = await store.read(session_id, position, count)
+        position += count
+        yield replay.add(page)
+        await asyncio.sleep(0)
+
+
+def healing(outline: Outline) -> list[Event]:
+    """The events that end a log whose process died in a turn: for each open part, and for the turn."""
+    reason = "The agent stopped before the turn was over"
+    events: list[Event] = [
+        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),
+        *(ToolChanged(each, status="failed", cancellable=False) for each in outline.open_tools),
+        *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
+    ]
+    if not outline.is_idle:
+        events += stopped_plans(outline.plans.values())
+        events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
+    return events
+
+
+def stopped_plans(plans: Iterable[PlanChanged]) -> list[PlanChanged]:
+    """The plans of a turn that did not reach its end, as they are now: those of which an entry was in progress."""
+    return [
+        PlanChanged([_stopped(entry) for entry in plan.entries], plan.id, plan.meta)
+        for plan in plans
+        if any(entry.status == "in_progress" for entry in plan.entries)
+    ]
+
+
+def _stopped(entry: PlanEntry) -> PlanEntry:
+    return msgspec.structs.replace(entry, status="pending") if entry.status == "in_progress" else entry
+
+
+# --- a session and its log
 
 
 async def restored(session: Session, store: Store, *, heal: bool) -> Outline:

@@ -1,4 +1,4 @@
-"""The services of a client for its agent: files and terminals of the session, the user's callbacks."""
+"""The services of a client for its agent: files and terminals of the session, the user's callbacks, and workarounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from accord.client.question import (
     permission_given,
     permission_question,
 )
-from accord.client.quirks import quirks_of
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
@@ -42,14 +41,35 @@ from accord.session.agent_requests import (
     StartTerminal,
     WriteFile,
 )
-from accord.session.capability import ClientCapabilities
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.client_requests import Done
 from accord.session.meta_original import ORIGINAL
 from accord.session.option import PermissionOption
 from accord.workspace import Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
-__all__ = ["Offer", "Services", "Serving", "WorkspaceFactory"]
+__all__ = ["Offer", "Quirks", "Services", "Serving", "WorkspaceFactory", "quirks_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """The deviations of one agent; the defaults are the protocol."""
+
+    missing_file: Literal["empty", "error"] = "error"
+    """The answer to a read of a file that is not there."""
+
+
+_NONE = Quirks()
+_QUIRKS = {
+    # Reads a file before it creates it, and gives up where that is an error (0.9 and later).
+    "gemini-cli": Quirks(missing_file="empty"),
+}
+
+
+def quirks_of(agent: Implementation | None) -> Quirks:
+    """The row of an agent; agents that give no name have none."""
+    return _NONE if agent is None else _QUIRKS.get(agent.name, _NONE)
+
 
 log = logging.getLogger("accord.client")
 

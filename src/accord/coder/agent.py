@@ -192,7 +192,7 @@ async def _remembered(session: Session) -> Memory:
     """The memory of a session's model, also of a turn in which the process died."""
     memory: Memory = import_module("accord.coder.memory").remembered(session.state)
     if session.broke_off or memory.open_prompt is not None:
-        await import_module("accord.coder.recovery").recover(session, memory)
+        await import_module("accord.coder.memory").recover(session, memory)
     return memory
 
 

@@ -7,12 +7,16 @@ a form that every provider accepts: each call has a result, and the user's next 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from accord.agent import Session
 from accord.coder.file_changes import ChangeLog
 from accord.coder.model import Message, ModelReply, ToolResult, ToolResults, UserMessage, estimated_tokens
+from accord.coder.prompt_message import message_of
+from accord.session.entry import Entry, Message as SessionMessage
 from accord.session.remembered import RememberedAnswer
 
 log = logging.getLogger("accord.coder")
@@ -158,3 +162,40 @@ def remembered(state: Any) -> Memory:
     except msgspec.ValidationError as error:
         log.warning("what the model remembered of this session cannot be read: %s", error)
         return Memory()
+
+
+# --- a memory whose process died in a turn
+
+
+async def recover(session: Session, memory: Memory) -> None:
+    """Complete the turn that broke off, and add the requests that the memory does not have."""
+    turns = _turns((await session.history()).timeline)
+    known = memory.open_prompt or memory.last_prompt
+    ids = [prompt.id for prompt, _ in turns]
+    # Without a known id either nothing is remembered yet, or an earlier version remembered, which kept no ids.
+    last = ids.index(known) if known in ids else len(turns) if memory.messages else -1
+    if memory.open_prompt is not None:
+        said = turns[last][1] if known in ids else []
+        memory.break_off(LOST, _unremembered(memory, said))
+        memory.end()
+    for prompt, said in turns[last + 1 :]:
+        memory.begin(message_of(prompt.content, session.cwd), prompt.id or "")
+        memory.break_off(LOST, _unremembered(memory, said))
+        memory.end()
+
+
+def _turns(timeline: Sequence[Entry]) -> list[tuple[SessionMessage, list[str]]]:
+    """Each message of the user, and the messages of the agent that follow it."""
+    turns: list[tuple[SessionMessage, list[str]]] = []
+    for entry in timeline:
+        if isinstance(entry, SessionMessage) and entry.speaker == "user":
+            turns.append((entry, []))
+        elif isinstance(entry, SessionMessage) and entry.speaker == "agent" and turns:
+            turns[-1][1].append(entry.text)
+    return turns
+
+
+def _unremembered(memory: Memory, said: Sequence[str]) -> str:
+    """The text of a turn that the memory does not have: the beginning of the interrupted answer."""
+    known = {message.text for message in memory.messages if isinstance(message, ModelReply)}
+    return "\n\n".join(text for text in said if text not in known)

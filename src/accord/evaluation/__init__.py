@@ -3,8 +3,7 @@
 `accord run --compare` works on the same copies.
 """
 
-from accord.evaluation.evaluate import AgentCommand, Task, TaskLimits, evaluate
-from accord.evaluation.progress import ProgressBar
+from accord.evaluation.evaluate import AgentCommand, ProgressBar, Task, TaskLimits, evaluate
 from accord.evaluation.results import EvaluationResult, ResultsFileError, read_results
 
 __all__ = [

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from accord.client import Deadlines, InProcessAgent, PermissionCallback, Policy, Session, StrPath, Turn, connect
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded
-from accord.evaluation.changes import patch_of
-from accord.evaluation.copies import FolderCopies, open_copies
+from accord.evaluation.copies import FolderCopies, open_copies, patch_of
 from accord.evaluation.engine import run_trials
 from accord.evaluation.results import EvaluationResult, ResultsFile
 from accord.session.event import Cost, ToolChanged
 from accord.session.tool import FileChange
 
-__all__ = ["AgentCommand", "Task", "TaskLimits", "evaluate"]
+__all__ = ["AgentCommand", "ProgressBar", "Task", "TaskLimits", "evaluate"]
+
 
 _INSIDE = [
     *(f"allow {kind}:**" for kind in ("read", "search", "edit", "delete", "move")),
@@ -213,3 +214,30 @@ def _note(result: EvaluationResult, turn: Turn, session: Session) -> None:
         result.token_usage = {name: getattr(usage, name) for name in usage.__struct_fields__}
     if isinstance(cost, Cost):
         result.cost = {"amount": cost.amount, "currency": cost.currency}
+
+
+# --- progress
+
+_WIDTH = 30
+
+
+class ProgressBar:
+    """A bar with counts and the time that is left, for `evaluate(progress=…)`; on stderr unless a stream is given."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+        self._begun = time.monotonic()
+        self._first: int | None = None
+
+    def __call__(self, done: int, total: int, failed: int) -> None:
+        """Show the numbers; called before the first and after each result."""
+        if self._first is None:
+            self._first = done
+        filled = _WIDTH * done // max(total, 1)
+        left = ""
+        if done > self._first and done < total:
+            seconds = (time.monotonic() - self._begun) / (done - self._first) * (total - done)
+            left = f", about {seconds:.0f} s left"
+        bar = "█" * filled + "·" * (_WIDTH - filled)
+        self._stream.write(f"\r{bar} {done}/{total}, {failed} failed{left}\033[K" + ("\n" if done == total else ""))
+        self._stream.flush()

@@ -141,8 +141,9 @@ def claims_of(call: ToolCall) -> CallClaims:
         if isinstance(item, Diff):
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
     unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
+    located = frozenset(location.path for location in call.locations)
     for value in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(_input_claims(call.kind, value)))
+        paths.update(dict.fromkeys(_input_claims(call.kind, value, located)))
     found_commands = [each for value in (call.raw_input, *unknown) for each in _input_commands(value, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
         found_commands = [CommandClaim(line=call.raw_input)]
@@ -219,7 +220,7 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
+def _input_claims(kind: str, raw_input: Any, located: frozenset[str]) -> Iterator[PathClaim]:
     keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
     # A patch changes files whatever the call's kind is.
     changing = kind if kind in WRITING_KINDS else "edit"
@@ -229,7 +230,7 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
         elif name in _PATCH_KEYS and isinstance(value, str):
             named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
-            yield from (PathClaim(changing, path) for path in named)
+            yield from (PathClaim(changing, _rooted(path, located)) for path in named)
             if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
                 # Files that are not known.
                 yield PathClaim(changing, "")
@@ -238,6 +239,14 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
             yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
         elif name not in _NO_PATHS:
             yield from (PathClaim(kind, each) for each in values if _looks_like_a_path(each))
+
+
+def _rooted(path: str, located: frozenset[str]) -> str:
+    """A path of a patch; with its first slash again where an absolute one was written behind `a/` and `b/`.
+
+    Only a location of the same call shows that: without one, both paths are claimed.
+    """
+    return f"/{path}" if f"/{path}" in located else path
 
 
 def _looks_like_a_path(value: Any) -> bool:

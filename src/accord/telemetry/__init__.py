@@ -13,10 +13,9 @@ from accord.telemetry.calls import (
     served_span,
     with_context,
 )
-from accord.telemetry.model_calls import model_span, note_tokens
 from accord.telemetry.propagation import TRACE_KEYS
 from accord.telemetry.span import NO_SPAN, OperationSpan, error_type
-from accord.telemetry.turns import end_tool, end_turn, tool_span, turn_span
+from accord.telemetry.turns import end_tool, end_turn, model_span, note_tokens, tool_span, turn_span
 
 __all__ = [
     "NO_SPAN",

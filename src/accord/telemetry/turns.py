@@ -1,4 +1,4 @@
-"""The spans of an agent's work: a turn, which is current around its handler, and the tool calls in it."""
+"""The spans of an agent's work: a turn, current around its handler, its tool calls, and its requests to a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accord.telemetry.calls import LinkFacts, request_attributes
 from accord.telemetry.provider import telemetry
 from accord.telemetry.span import NO_SPAN, OperationSpan, RecordedSpan, error_type, parent_of, start_span
 
-__all__ = ["end_tool", "end_turn", "tool_span", "turn_span"]
+__all__ = ["end_tool", "end_turn", "model_span", "note_tokens", "tool_span", "turn_span"]
 
 
 class ArrivedPrompt(Protocol):
@@ -97,3 +97,33 @@ def end_tool(span: OperationSpan, status: str, error: BaseException | None) -> N
 def _count_tool(span: RecordedSpan) -> None:
     if "error.type" in span.labels:
         span.telemetry.errors.add(1, {"acp.operation": "tool", "error.type": span.labels["error.type"]})
+
+
+# --- requests to a model
+
+
+def model_span(provider: str, model: str) -> OperationSpan:
+    """The span of a request to a model, below the current one."""
+    on = telemetry()
+    if on is None:
+        return NO_SPAN
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": model}
+    span = start_span(on, f"chat {model}", "CLIENT", attributes, on_end=_count_call)
+    if isinstance(span, RecordedSpan):
+        span.labels.update(attributes)
+    return span
+
+
+def note_tokens(span: OperationSpan, input_tokens: int, output_tokens: int) -> None:
+    """Note the tokens that the model's provider counted."""
+    if not isinstance(span, RecordedSpan):
+        return
+    for kind, count in (("input", input_tokens), ("output", output_tokens)):
+        span.set(f"gen_ai.usage.{kind}_tokens", count)
+        span.quietly(span.telemetry.model_tokens.record, count, {**span.labels, "gen_ai.token.type": kind})
+
+
+def _count_call(span: RecordedSpan) -> None:
+    span.telemetry.model_seconds.record(span.seconds, span.labels)
+    if "error.type" in span.labels:
+        span.telemetry.errors.add(1, {"acp.operation": "model", "error.type": span.labels["error.type"]})

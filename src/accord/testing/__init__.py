@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING
 from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from accord.testing.answers import (
-        Answers as Answers,
-        Question as Question,
-        UnexpectedQuestion as UnexpectedQuestion,
-    )
     from accord.testing.checkers import (
         StoreCheckFailed as StoreCheckFailed,
         TransportCheckFailed as TransportCheckFailed,
@@ -25,12 +20,12 @@ if TYPE_CHECKING:
         read_files as read_files,
         write_files as write_files,
     )
-    from accord.testing.greeting import (
-        Greeting as Greeting,
-    )
     from accord.testing.joint import (
         TEST_DEADLINES as TEST_DEADLINES,
+        Answers as Answers,
         JoinOptions as JoinOptions,
+        Question as Question,
+        UnexpectedQuestion as UnexpectedQuestion,
         join as join,
     )
     from accord.testing.message import (
@@ -53,6 +48,7 @@ if TYPE_CHECKING:
     from accord.testing.roles import (
         AgentPeer as AgentPeer,
         ClientPeer as ClientPeer,
+        Greeting as Greeting,
     )
     from accord.testing.scripted import (
         AgentScript as AgentScript,
@@ -66,17 +62,15 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
-            "accord.testing.answers": "Answers Question UnexpectedQuestion",
+            "accord.testing.joint": "Answers JoinOptions Question TEST_DEADLINES UnexpectedQuestion join",
             "accord.testing.checkers": "StoreCheckFailed TransportCheckFailed check_store check_transport",
             "accord.testing.files": "read_files write_files",
-            "accord.testing.greeting": "Greeting",
-            "accord.testing.joint": "JoinOptions TEST_DEADLINES join",
+            "accord.testing.roles": "AgentPeer ClientPeer Greeting",
             "accord.testing.message": "JsonRpcMessage",
             "accord.testing.peer": "ScriptFailed",
             "accord.testing.program": "command_of",
             "accord.testing.recorder": "Direction RecordedMessage Recorder",
             "accord.testing.replayed": "ReplayedAgent",
-            "accord.testing.roles": "AgentPeer ClientPeer",
             "accord.testing.scripted": "AgentScript ClientScript ScriptedAgent ScriptedClient",
         },
     )

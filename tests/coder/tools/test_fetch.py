@@ -10,8 +10,7 @@ import pytest
 
 from accord.agent import ToolFailed
 from accord.coder import web
-from accord.coder.page_text import page_text
-from accord.coder.web import get, parse_address, private_address, private_name
+from accord.coder.web import get, page_text, parse_address, private_address, private_name
 from tests.coder.rig import IN_EVERY_EDITION, Scripted, Talk, agent_with, call, say, talk
 from tests.coder.site import Site, page, serving
 from tests.limits import limit

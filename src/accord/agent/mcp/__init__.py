@@ -3,17 +3,19 @@
 Only `open_servers` imports the `mcp` package, when there is a server to open.
 """
 
-from accord.agent.mcp.errors import (
+from accord.agent.mcp.servers import McpServers, open_servers
+from accord.agent.mcp.tool import (
     AmbiguousTool,
     McpCallRefused,
     McpCallTimeout,
     McpError,
+    McpFailure,
     McpNonsense,
+    McpResult,
     McpServerLost,
+    McpTool,
     NoSuchTool,
 )
-from accord.agent.mcp.servers import McpServers, open_servers
-from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 
 __all__ = [
     "AmbiguousTool",

@@ -21,8 +21,7 @@ from mcp_types import CONNECTION_CLOSED, InputRequiredResult, PaginatedRequestPa
 from pydantic import ValidationError
 
 from accord.agent.mcp.diagnostics import misshapen
-from accord.agent.mcp.errors import McpCallRefused, McpNonsense
-from accord.agent.mcp.tool import McpCaller, McpResult, McpTool
+from accord.agent.mcp.tool import McpCaller, McpCallRefused, McpNonsense, McpResult, McpTool
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 

@@ -20,9 +20,8 @@ from mcp_types import Implementation, ToolListChangedNotification
 from pydantic import ValidationError
 
 from accord.agent.mcp.diagnostics import Diagnostics, how_it_ended, why_not_started
-from accord.agent.mcp.errors import McpCallTimeout, McpError, McpServerLost
 from accord.agent.mcp.requests import RawResultDispatcher, call_tool, follow_changes, greet, list_tools
-from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
+from accord.agent.mcp.tool import McpCallTimeout, McpError, McpFailure, McpResult, McpServerLost, McpTool
 from accord.agent.mcp.transports import over_http, over_sse, over_stdio
 from accord.errors import ConnectionLost, LocalProtocolError
 from accord.session.client_requests import McpServer

@@ -8,8 +8,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from accord.agent.mcp.errors import AmbiguousTool, NoSuchTool
-from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
+from accord.agent.mcp.tool import AmbiguousTool, McpFailure, McpResult, McpTool, NoSuchTool
 from accord.protocol.model import Unknown
 from accord.session.client_requests import McpServer
 

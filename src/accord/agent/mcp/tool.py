@@ -1,4 +1,4 @@
-"""The types of MCP tools for authors: the tool, the result of a call, and a server that failed."""
+"""The types of MCP tools for authors: the tool, the result of a call, a server that failed, and the exceptions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from accord.errors import AccordError, CallTimeout
 from accord.json_values import JsonValue
 from accord.session.content import Block
 
-__all__ = ["McpCaller", "McpFailure", "McpResult", "McpTool"]
+__all__ = [
+    "AmbiguousTool",
+    "McpCallRefused",
+    "McpCallTimeout",
+    "McpCaller",
+    "McpError",
+    "McpFailure",
+    "McpNonsense",
+    "McpResult",
+    "McpServerLost",
+    "McpTool",
+    "NoSuchTool",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +75,69 @@ class McpTool:
             LocalProtocolError: The arguments are no JSON; nothing was sent.
         """
         return await self.caller(self.name, arguments, None)
+
+
+# --- exceptions
+
+
+class McpError(AccordError):
+    """A failure of an MCP server or one of its tools; `server` is its name, where it is known."""
+
+    def __init__(self, message: str, *, server: str = "") -> None:
+        super().__init__(message)
+        self.server = server
+
+
+class NoSuchTool(McpError, LookupError):
+    """No open server has a tool of this name."""
+
+    def __init__(self, message: str, *, tool: str, server: str = "") -> None:
+        super().__init__(message, server=server)
+        self.tool = tool
+
+
+class AmbiguousTool(McpError, LookupError):
+    """More than one server has a tool of this name; `servers` are their names."""
+
+    def __init__(self, message: str, *, tool: str, servers: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.servers = servers
+
+
+class McpCallTimeout(McpError, CallTimeout):
+    """The server did not answer in time; it was notified that the answer is no longer wanted."""
+
+    def __init__(self, server: str, tool: str, timeout_seconds: float) -> None:
+        CallTimeout.__init__(self, f"{tool} of the MCP server {server}", timeout_seconds)
+        self.server = server
+        self.tool = tool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.server, self.tool, self.timeout_seconds), self.__dict__
+
+
+class McpCallRefused(McpError):
+    """The server answered with an error object: `code`, `message` and `data` as it sent them."""
+
+    def __init__(self, message: str, *, server: str, code: int, data: Any = None) -> None:
+        super().__init__(f"the MCP server {server} refused: {message} ({code})", server=server)
+        self.message = message
+        self.code = code
+        self.data = data
+
+
+class McpNonsense(McpError):
+    """The server answered, but not as MCP says."""
+
+
+class McpServerLost(McpError):
+    """The server, or the link to it, is gone.
+
+    `exit_status` and `stderr_tail` are those of a process that was ours (negative: the signal that ended it).
+    """
+
+    def __init__(self, message: str, *, server: str, exit_status: int | None = None, stderr_tail: str = "") -> None:
+        super().__init__(message, server=server)
+        self.exit_status = exit_status
+        self.stderr_tail = stderr_tail

@@ -98,6 +98,11 @@ class BuiltIn(msgspec.Struct):
     kind: ClassVar[ToolKind] = "other"
     cancellable: ClassVar[bool] = False
 
+    @property
+    def locations(self) -> Sequence[Location | str]:
+        """The files that it touches: none, unless a tool names them."""
+        return ()
+
     @classmethod
     def definition(cls) -> ToolDefinition:
         """The tool as it is described to models."""

@@ -27,10 +27,6 @@ class DelegateTask(BuiltIn):
     def title(self) -> str:
         return f"Sub-agent: {self.task}"
 
-    @property
-    def locations(self) -> list[str]:
-        return []
-
     async def run(self, work: Work) -> ToolOutcome:
         """Its last answer. What it says meanwhile is the content of this call, and its tool calls name this call."""
         if work.delegate is None:
@@ -52,10 +48,6 @@ class UseSkill(BuiltIn):
     @property
     def title(self) -> str:
         return f"Read the skill {self.skill}"
-
-    @property
-    def locations(self) -> list[str]:
-        return []
 
     async def run(self, work: Work) -> ToolOutcome:
         """Its text, as it was when the turn began and was trusted."""

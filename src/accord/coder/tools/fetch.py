@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from accord.agent import ToolFailed
-from accord.coder.page_text import page_text
 from accord.coder.tools.call import BuiltIn, ToolOutcome, Work, bounded
-from accord.coder.web import PageAddress, WebPage, get, parse_address, private_address, private_name, resolve
+from accord.coder.web import PageAddress, WebPage, get, page_text, parse_address, private_address, private_name, resolve
 from accord.session.tool import ToolKind
 
 MAX_REDIRECTS = 5
@@ -30,10 +29,6 @@ class FetchPage(BuiltIn):
     @property
     def title(self) -> str:
         return f"Read {self.url}"
-
-    @property
-    def locations(self) -> list[str]:
-        return []
 
     async def run(self, work: Work) -> ToolOutcome:
         """Its text, behind as many redirects as are allowed."""

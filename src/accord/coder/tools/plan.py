@@ -33,10 +33,6 @@ class MakePlan(BuiltIn):
     def title(self) -> str:
         return "Plan"
 
-    @property
-    def locations(self) -> list[str]:
-        return []
-
     async def run(self, work: Work) -> ToolOutcome:
         return await self.show(work.turn)
 
@@ -57,10 +53,6 @@ class LeavePlan(BuiltIn):
     @property
     def title(self) -> str:
         return "Leave the mode plan and carry it out"
-
-    @property
-    def locations(self) -> list[str]:
-        return []
 
     async def run(self, work: Work) -> ToolOutcome:
         await work.shown.show(self.plan)

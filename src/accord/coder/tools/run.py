@@ -1,7 +1,8 @@
-"""Running commands: the tool `run` for one program with its arguments, without a shell, and `shell` for a line.
+"""Running commands: `run` for one program with its arguments, without a shell, and `shell` for a line.
 
 A line is taken apart by the same parser that judges commands everywhere (`accord.session.shell_line`): a rule allows it
-only if it allows each command in it and each file that it writes.
+only if it allows each command in it and each file that it writes. Both can start commands that go on in the background:
+`output` reads one, `stop` ends it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from accord.agent import ToolFailed
+from accord.agent import TerminalText, ToolFailed
 from accord.coder.system_text import SHELL
-from accord.coder.tools.background import described
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
 from accord.session.tool import ToolKind
 
@@ -36,57 +36,52 @@ InBackground = Annotated[
 ]
 
 
-class Run(BuiltIn):
+class CommandTool(BuiltIn, kw_only=True):
+    """A tool that starts a command; its arguments besides the command itself."""
+
+    kind: ClassVar[ToolKind] = "execute"
+    cancellable: ClassVar[bool] = True
+
+    directory: Directory = None
+    timeout_seconds: Timeout = TIMEOUT_SECONDS
+    background: InBackground = False
+
+    async def execute(self, work: Work, argv: Sequence[str]) -> ToolOutcome:
+        """Run a permitted command in a terminal that the call shows."""
+        if self.background:
+            return await _start(work, argv, self.directory)
+        return await _run_to_end(work, argv, self.directory, self.timeout_seconds)
+
+
+class Run(CommandTool):
     """Run one program with its arguments and wait for its end.
 
     There is no shell: no pipes, no redirection, no variables, no wildcards, no several commands in one line.
     """
 
     name: ClassVar[str] = "run"
-    kind: ClassVar[ToolKind] = "execute"
-    cancellable: ClassVar[bool] = True
-
     command: Annotated[str, Meta(min_length=1, description="as python -m pytest -q; quote what has spaces")]
-    directory: Directory = None
-    timeout_seconds: Timeout = TIMEOUT_SECONDS
-    background: InBackground = False
 
     @property
     def title(self) -> str:
         return self.command
-
-    @property
-    def locations(self) -> list[str]:
-        return []
 
     async def run(self, work: Work) -> ToolOutcome:
         """Run it in a terminal that the call shows."""
         argv = split_command(self.command)
         await work.gate.permit(work.shown, command=argv, directory=self.directory)
-        if self.background:
-            return await _start(work, argv, self.directory)
-        return await _run_to_end(work, argv, self.directory, self.timeout_seconds)
+        return await self.execute(work, argv)
 
 
-class RunShell(BuiltIn):
+class RunShell(CommandTool):
     """Run a line with the shell sh: pipes, redirection, several commands. Prefer run for one program."""
 
     name: ClassVar[str] = "shell"
-    kind: ClassVar[ToolKind] = "execute"
-    cancellable: ClassVar[bool] = True
-
     command: Annotated[str, Meta(min_length=1, description="the line, as git log --oneline | head -5")]
-    directory: Directory = None
-    timeout_seconds: Timeout = TIMEOUT_SECONDS
-    background: InBackground = False
 
     @property
     def title(self) -> str:
         return self.command
-
-    @property
-    def locations(self) -> list[str]:
-        return []
 
     async def run(self, work: Work) -> ToolOutcome:
         """Run it in a terminal that the call shows; it is asked as the line that it is."""
@@ -94,9 +89,7 @@ class RunShell(BuiltIn):
             raise BadArguments("No command is named")
         await work.gate.permit(work.shown, line=self.command, directory=self.directory)
         argv = [SHELL, "-c", self.command]
-        if self.background:
-            return await _start(work, argv, self.directory)
-        return await _run_to_end(work, argv, self.directory, self.timeout_seconds)
+        return await self.execute(work, argv)
 
 
 async def _run_to_end(work: Work, argv: Sequence[str], directory: str | None, timeout_seconds: float) -> ToolOutcome:
@@ -156,3 +149,69 @@ def split_command(command: str) -> list[str]:
     if not argv or not argv[0]:
         raise BadArguments("No program is named")
     return argv
+
+
+# --- background commands
+
+MAX_WAIT_SECONDS = 300.0
+
+
+class ReadOutput(BuiltIn):
+    """Read what a background command has written so far, and whether it still runs."""
+
+    name: ClassVar[str] = "output"
+    kind: ClassVar[ToolKind] = "read"
+    cancellable: ClassVar[bool] = True
+
+    id: Annotated[str, Meta(description="the number of the background command")]
+    wait_seconds: Annotated[
+        float, Meta(ge=0, le=MAX_WAIT_SECONDS, description="how long to wait for its end before reading")
+    ] = 0
+
+    @property
+    def title(self) -> str:
+        return f"Read the output of background command {self.id}"
+
+    async def run(self, work: Work) -> ToolOutcome:
+        """Its output: the user has seen it already, and was asked when it was started."""
+        terminal = work.session_work.commands.find(self.id)
+        await work.shown.update(status="in_progress")
+        if self.wait_seconds and terminal.is_running:
+            await terminal.wait(self.wait_seconds)
+        text = await terminal.output()
+        await work.shown.complete(output={"running": text.exit is None})
+        return ToolOutcome(described(text))
+
+
+class StopCommand(BuiltIn):
+    """End a background command, with everything that it started."""
+
+    name: ClassVar[str] = "stop"
+    kind: ClassVar[ToolKind] = "execute"
+
+    id: Annotated[str, Meta(description="the number of the background command")]
+
+    @property
+    def title(self) -> str:
+        return f"Stop background command {self.id}"
+
+    async def run(self, work: Work) -> ToolOutcome:
+        """End it, without a question: the agent started it."""
+        terminal = work.session_work.commands.find(self.id)
+        await work.shown.update(status="in_progress")
+        await terminal.release()
+        text = await terminal.output()
+        await work.shown.complete()
+        return ToolOutcome(described(text))
+
+
+def described(text: TerminalText) -> str:
+    """The output of a background command and how far it is, for the model."""
+    if text.exit is None:
+        state = "It runs."
+    elif text.exit.code is None:
+        state = f"It was ended by {text.exit.signal or 'something else'}."
+    else:
+        state = f"It ended with exit code {text.exit.code}."
+    missing = " The beginning of its output is missing." if text.truncated else ""
+    return f"{state}{missing}\n{bounded(text.text, MAX_OUTPUT)}"

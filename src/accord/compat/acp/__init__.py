@@ -12,9 +12,8 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from accord.compat.acp.engine import Observer
+from accord.compat.acp.engine import Observer, agent_side, client_side, installed_sdk
 from accord.compat.acp.process import AgentProcess, StderrReader, spawned
-from accord.compat.acp.sides import agent_side, client_side, installed_sdk
 from accord.compat.acp.streams import transport_of
 from accord.transport import open_stdio
 from accord.wire import DEFAULT_MAX_BYTES

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 
-from accord.compat.acp.sides import installed_sdk
+from accord.compat.acp.engine import installed_sdk
 from accord.transport import spawn
 from accord.transport.child import GRACE_SECONDS
 from accord.transport.interface import ProcessTransport

@@ -45,7 +45,7 @@ from accord.session.editions.shared.bindings import (
 from accord.session.editions.shared.elicitation import ElicitationCodec
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.v1 import handshake, tools
-from accord.session.editions.v1.content import BLOCKS, OPTIONS, encode_models, encode_modes, with_older_settings
+from accord.session.editions.v1.tools import BLOCKS, OPTIONS, encode_models, encode_modes, with_older_settings
 from accord.session.event import TerminalExit
 from accord.session.meta_original import EndOriginal, keep, recall
 from accord.session.unset import or_none, or_unset

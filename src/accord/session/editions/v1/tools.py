@@ -1,8 +1,6 @@
-"""Tool calls in v1, and permission, which is about tool calls alone: a command or a bare question becomes one.
+"""Content, settings and tool calls in v1: closed lists; permission is about tool calls alone.
 
-The request's title replaces that of the tool call, and its description is the last item of the call's content; to send
-the original call again afterwards is up to the agent. The description is left out where the call's content is not part
-of the request: alone it would replace the content that the user has to see before answering.
+Modes and models are beside the config options; a command or a bare question becomes a tool call.
 """
 
 from typing import Any
@@ -10,10 +8,11 @@ from typing import Any
 import msgspec
 
 from accord.protocol import v1
-from accord.protocol.model import UNSET, Unknown
+from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.agent_requests import PermissionGiven, RequestPermission
-from accord.session.content import Part, Text
-from accord.session.downgrade import downgrade_status
+from accord.session.content import Annotations, Block, Part, Text
+from accord.session.downgrade import downgrade_block, downgrade_status, restore_block
+from accord.session.editions.shared.content import BlockCodec, OptionCodec, decode_annotations
 from accord.session.editions.shared.tools import (
     ToolItemCodec,
     command_call,
@@ -23,23 +22,121 @@ from accord.session.editions.shared.tools import (
     needs_stand_in,
     question_call,
 )
-from accord.session.editions.v1.content import BLOCKS
 from accord.session.event import ToolChanged
 from accord.session.meta_original import ItemOriginal, ToolOriginal, UnknownOriginal, keep, present, recall
-from accord.session.option import PermissionOption
+from accord.session.option import MADE_FROM, Choice, ConfigOption, PermissionOption, Select, mode_option
 from accord.session.tool_state import ToolStates
-from accord.session.unset import mapped, or_unset, unless_null
+from accord.session.unset import mapped, or_none, or_unset, unless_null
 
 __all__ = [
+    "BLOCKS",
     "ITEMS",
+    "OPTIONS",
     "decode_given",
     "decode_permission",
     "decode_tool",
     "encode_given",
+    "encode_models",
+    "encode_modes",
     "encode_permission",
     "encode_tool",
     "stand_in",
+    "with_older_settings",
 ]
+
+
+# --- content blocks and config options
+
+
+ROLES = frozenset({"assistant", "user"})
+
+
+class _Blocks(BlockCodec):
+    def encode_unknown(self, block: Unknown) -> v1.ContentBlock:
+        return self._encode_text(downgrade_block(block))  # type: ignore[no-any-return]
+
+    def annotation_fields(self, annotations: Annotations) -> dict[str, Any]:
+        fields = super().annotation_fields(annotations)
+        if annotations.audience is not None:
+            fields["audience"] = [role for role in annotations.audience if role in ROLES]
+        return fields
+
+    def decode_text(self, block: v1.TextContent) -> Block:
+        return restore_block(Text(block.text, decode_annotations(block.annotations), block.meta or None))
+
+
+BLOCKS = _Blocks(v1)
+OPTIONS = OptionCodec(v1)
+
+
+# --- modes and models
+
+
+def encode_modes(options: list[ConfigOption]) -> v1.SessionModeState | UnsetType:
+    """The modes, where an option represents them."""
+    option = mode_option(options)
+    if option is None:
+        return UNSET
+    modes = [
+        v1.SessionMode(choice.value, choice.name, or_unset(choice.description), choice.meta or UNSET)
+        for choice in _choices(option)
+    ]
+    return v1.SessionModeState(option.value, modes)
+
+
+def encode_models(options: list[ConfigOption]) -> v1.SessionModelState | UnsetType:
+    """The models, where an option represents them."""
+    option = _model_option(options)
+    if option is None:
+        return UNSET
+    models = [
+        v1.ModelInfo(choice.value, choice.name, or_unset(choice.description), choice.meta or UNSET)
+        for choice in _choices(option)
+    ]
+    return v1.SessionModelState(models, option.value)
+
+
+def _model_option(options: list[ConfigOption]) -> Select | None:
+    return next((option for option in options if isinstance(option, Select) and option.category == "model"), None)
+
+
+def _choices(option: Select) -> list[Choice]:
+    return [*option.choices, *(choice for group in option.groups for choice in group.choices)]
+
+
+def with_older_settings(
+    options: list[ConfigOption], modes: Maybe[v1.SessionModeState], models: Maybe[v1.SessionModelState]
+) -> list[ConfigOption]:
+    """The options, and those that only the older shapes have."""
+    found = list(options)
+    if modes and mode_option(found) is None:
+        choices = [
+            Choice(mode.id, mode.name, or_none(mode.description), mode.meta or None) for mode in modes.available_modes
+        ]
+        meta = {**(modes.meta or {}), MADE_FROM: "modes"}
+        name = _free("mode", found)
+        found.append(Select(name, "Mode", modes.current_mode_id, choices, category="mode", meta=meta))
+    if models and _model_option(found) is None:
+        choices = [
+            Choice(model.model_id, model.name, or_none(model.description), model.meta or None)
+            for model in models.available_models
+        ]
+        meta = {**(models.meta or {}), MADE_FROM: "models"}
+        name = _free("model", found)
+        found.append(Select(name, "Model", models.current_model_id, choices, category="model", meta=meta))
+    return found
+
+
+def _free(stem: str, options: list[ConfigOption]) -> str:
+    taken = {option.id for option in options if not isinstance(option, Unknown)}
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+# --- tool calls
 
 # --- tool calls
 

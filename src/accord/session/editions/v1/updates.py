@@ -23,8 +23,7 @@ from accord.session.downgrade import (
 )
 from accord.session.editions.shared.decoder import EditionDecoder
 from accord.session.editions.shared.encoder import MessageIds, RepeatingEncoder, chunk_types
-from accord.session.editions.v1.content import BLOCKS, OPTIONS
-from accord.session.editions.v1.tools import ITEMS, decode_tool, encode_tool
+from accord.session.editions.v1.tools import BLOCKS, ITEMS, OPTIONS, decode_tool, encode_tool
 from accord.session.entry import PIECES, Passage
 from accord.session.event import (
     CompactionChanged,
@@ -101,6 +100,15 @@ class _Sent:
     def blocks(self, blocks: list[Block]) -> None:
         self.pieces, self._passage = [], Passage(blocks)
 
+    def add(self, block: Block) -> None:
+        if _is_plain(block):
+            # Most messages are never looked at again: then there is no passage for them, which is four objects.
+            self.pieces.append(block.text)
+            if len(self.pieces) > PIECES:
+                self.join()
+        else:
+            self.blocks.append(block)
+
     def join(self) -> None:
         if self.pieces:
             self._growing().append(Text("".join(self.pieces)))
@@ -130,11 +138,11 @@ class Messages:
                 return self._unnamed(event)
             sent = self._message(event.speaker, event.id)
             if not sent.stale and self._turn_to(sent):
-                sent.blocks.append(block)
+                sent.add(block)
                 return self._chunks(sent, event.speaker, sent.id, [block], event.meta, separated=True)
         if sent.stale:
             return self._anew(sent, event.speaker, sent.id, [block], event.meta)
-        sent.blocks.append(block)
+        sent.add(block)
         meta = event.meta if sent.keeps_id else keep(event.meta, MessageOriginal(sent.id))
         return [encode_chunk(event.speaker, block, sent.name, meta)]
 

@@ -26,7 +26,7 @@ from accord.session.editions.shared.bindings import SESSION, bind, decoder, enco
 from accord.session.editions.shared.elicitation import ElicitationCodec
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.v2 import handshake, tools
-from accord.session.editions.v2.content import BLOCKS, OPTIONS
+from accord.session.editions.v2.tools import BLOCKS, OPTIONS
 from accord.session.unset import or_none
 
 __all__ = ["AGENT", "CLIENT", "DRAFTS", "ELICITATION", "decode_cancel", "encode_cancel"]

@@ -16,8 +16,7 @@ from accord.session.capability import ClientCapabilities
 from accord.session.editions.shared.bindings import TokenUsageCodec
 from accord.session.editions.shared.decoder import EditionDecoder
 from accord.session.editions.shared.encoder import EditionEncoder, chunk_types, message_types
-from accord.session.editions.v2.content import BLOCKS, OPTIONS
-from accord.session.editions.v2.tools import ITEMS, PATCHES, decode_tool, encode_tool
+from accord.session.editions.v2.tools import BLOCKS, ITEMS, OPTIONS, PATCHES, decode_tool, encode_tool
 from accord.session.event import (
     Background,
     Event,

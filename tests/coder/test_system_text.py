@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from accord.coder.instructions import MAX_CHARACTERS, MAX_FILE_CHARACTERS, NAMES, find_instructions, instructions_text
-from accord.coder.system_text import git_state
+from accord.coder.system_text import (
+    MAX_CHARACTERS,
+    MAX_FILE_CHARACTERS,
+    NAMES,
+    find_instructions,
+    git_state,
+    instructions_text,
+)
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
