@@ -156,6 +156,7 @@ async def wants_login(peer: AgentPeer) -> None:
             Path("logged-in").write_text(request.params["methodId"], encoding="utf-8")
             await peer.answer(request)
         elif request.method == "session/new":
+            sys.stderr.write("Error handling request: Authentication required\n")
             await peer.fail(request, -32000, "Authentication required")
 
 
@@ -200,6 +201,20 @@ async def fails(peer: AgentPeer) -> None:
 async def fails_with_data(peer: AgentPeer) -> None:
     """Answers a prompt with an error that says more in its data."""
     await peer.fail(await _begin(peer), -32603, "Internal error", {"field": "model", "title": "\x1b]0;gotcha\x07"})
+
+
+async def fails_with_a_traceback(peer: AgentPeer) -> None:
+    """Answers a prompt with an error that gives its reason, and writes where it happened to stderr."""
+    prompt = await _begin(peer)
+    sys.stderr.write("TimeoutError: in line 73\n")
+    await peer.fail(prompt, -31002, "Invalid API key (from the variable KEY)")
+
+
+async def fails_without_a_reason(peer: AgentPeer) -> None:
+    """Answers a prompt with an error whose reason is in its stderr alone."""
+    prompt = await _begin(peer)
+    sys.stderr.write("TimeoutError: in line 73\n")
+    await peer.fail(prompt, -32603, "Internal error", {"correlationId": "c-1"})
 
 
 async def forgets(peer: AgentPeer) -> None:

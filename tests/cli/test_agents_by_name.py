@@ -71,7 +71,15 @@ def test_an_agent_that_offers_no_login_gets_that_of_the_catalogue(machine: Machi
     by_command = machine.run("run", "x", "--", str(machine.programs / "auggie"))
     assert (by_name.status, by_command.status) == (6, 6)
     assert "`auggie login`" in by_name.stderr
+    assert "auggie offers no login. Log in with an Augment account" in machine.run("agents", "login", "auggie").stdout
     assert "--env K=V" in by_command.stderr
+
+
+def test_an_agent_that_offers_a_login_gets_the_key_of_the_catalogue_beside_it(machine: Machine) -> None:
+    machine.install("grok", *agent_argv("wants_login"))
+    said = machine.run("run", "grok", "x").stderr
+    assert "Type: accord agents login grok; or log in with an xAI account" in said
+    assert "XAI_API_KEY" in said
 
 
 @pytest.mark.parametrize(("script", "status"), [("exits", NOT_STARTED), ("fails", 1)])
@@ -84,6 +92,18 @@ def test_a_failure_that_a_missing_key_may_have_caused_names_how_the_agent_is_set
     assert (by_name.status, by_command.status) == (status, status)
     assert "FAST_AGENT_MODEL" in by_name.stderr
     assert "set up" not in by_command.stderr
+
+
+@pytest.mark.parametrize(("script", "is_shown"), [("fails_with_a_traceback", False), ("fails_without_a_reason", True)])
+def test_the_stderr_of_a_well_known_agent_is_shown_where_its_error_gives_no_reason(
+    machine: Machine, script: str, *, is_shown: bool
+) -> None:
+    machine.install("vibe-acp", *agent_argv(script))
+    by_name = machine.run("run", "vibe", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "vibe-acp"))
+    assert (by_name.status, by_command.status) == (1, 1)
+    assert ("  | TimeoutError" in by_name.stderr) == is_shown
+    assert "  | TimeoutError" in by_command.stderr
 
 
 def test_an_agent_that_shows_a_screen_at_its_first_start_is_set_up_in_a_terminal_first(machine: Machine) -> None:

@@ -97,6 +97,7 @@ def test_an_agent_that_prints_a_banner_works_and_the_banner_is_flagged(accord: A
 def test_an_agent_that_wants_a_login(accord: Accord) -> None:
     result = accord("run", "hello", *scripted("wants_login"))
     one_line(result, 6, "login: the agent wants you to log in first", "browser", "accord agents login -- ")
+    assert "Error handling request" not in result.stderr
 
 
 def test_an_agent_of_a_version_that_nobody_knows(accord: Accord) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.evaluation.changes import changes_between, patch_of
-from accord.evaluation.folder_copy import FolderCopy, remove_folder
+from accord.evaluation.copies import FolderCopy, changes_between, patch_of, remove_folder
 from tests.cli.command import SCRIPTS, SECONDS, Accord, is_gone
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes and links as POSIX has them")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from accord.cli.fault import DATA_CHARACTERS, failure_of
-from accord.errors import request_error
+from accord.cli.status import Status
+from accord.errors import DeadlineExceeded, request_error
 from tests.cli.command import Accord, scripted
 
 
@@ -51,6 +52,26 @@ def test_data_that_is_too_deep_is_no_traceback() -> None:
 @pytest.mark.parametrize("code", [-32000, -32602, -32002])
 def test_the_data_of_errors_with_a_class_of_their_own_is_shown_too(code: int) -> None:
     assert "the cat ate it" in _message(code, {"details": "the cat ate it"})
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Authentication required", ""),
+        ("Authentication required: no key for the model", ": no key for the model"),
+        ("no key for the model", ": no key for the model"),
+    ],
+)
+def test_the_name_of_the_error_is_not_repeated_before_the_reason_for_a_login(message: str, said: str) -> None:
+    failure = failure_of(request_error(-32000, message, None), "session")
+    assert failure.message == f"the agent wants you to log in first{said}"
+
+
+def test_an_agent_that_does_not_stop_was_ended_and_gets_no_more_time() -> None:
+    failure = failure_of(DeadlineExceeded("cancel", 30), "prompt", "goose")
+    assert failure.status == Status.TIMEOUT
+    assert "30 s, so the agent was ended" in failure.line
+    assert "--timeout" not in failure.line
 
 
 def test_nothing_in_the_data_steers_the_terminal(accord: Accord) -> None:

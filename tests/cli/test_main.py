@@ -95,10 +95,31 @@ def test_a_reserved_verb_says_that_it_comes_later(accord: Accord, verb: str) -> 
 
 
 def test_a_verb_that_does_not_exist_is_usage(accord: Accord) -> None:
-    result = accord("demo", "hello")
+    result = accord("rnu", "demo", "hello")
     assert result.status == 2
-    assert "there is no verb 'demo'" in result.stderr
+    assert "there is no verb 'rnu'; did you mean run?" in result.stderr
     assert "run, chat, agents, sessions, cancel, new, agent, serve" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("demo", "hello you"), "Type: accord run demo 'hello you'"),
+        (("Gemini",), "Type: accord chat Gemini"),
+        (("explain this",), "Type: accord run AGENT 'explain this'; try demo"),
+    ],
+)
+def test_an_agent_or_a_text_in_place_of_the_verb_gets_the_line_that_was_meant(
+    accord: Accord, words: tuple[str, ...], advice: str
+) -> None:
+    result = accord(*words)
+    assert result.status == 2
+    assert advice in result.stderr
+
+
+def test_the_help_fits_a_narrow_terminal(accord: Accord) -> None:
+    help_text = accord("--help").stdout
+    assert [line for line in help_text.splitlines() if len(line) > 80 and not line.startswith("  ")] == []
 
 
 def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:

@@ -104,7 +104,7 @@ def test_names_are_plain_words(agent: CatalogueAgent) -> None:
 def test_a_row_says_where_it_comes_from_and_when(agent: CatalogueAgent) -> None:
     assert agent.source.startswith("https://")
     assert agent.homepage.startswith("https://")
-    assert datetime.date(2026, 1, 1) <= agent.date <= datetime.date(2026, 11, 17)
+    assert datetime.date(2026, 1, 1) <= agent.date <= datetime.date(2026, 11, 18)
 
 
 @each_agent
@@ -154,6 +154,7 @@ def test_only_agents_that_the_interoperability_tests_drive_are_marked_as_tried(a
     script = (ROOT / "scripts/agents").read_text(encoding="utf-8")
     driven = re.search(rf"^{agent.id} +\S+ +\S+ +\S+$", script, re.MULTILINE) is not None
     assert agent.tried == driven
+    assert agent.tried_by_hand is None or not agent.tried
 
 
 @each_agent
@@ -254,6 +255,7 @@ def test_what_is_no_catalogue_is_refused(content: bytes) -> None:
         {"login": {"command": "one login"}},
         {"date": "yesterday"},
         {"tried": "yes"},
+        {"tried_by_hand": True},
         {"env": {"A": None}},
     ],
 )

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from accord.cli.fault import phase, session_failure, set_up_advice
 from accord.cli.options import AgentOptions
-from accord.cli.session_index import SessionIndex
-from accord.cli.session_names import check_new_name
+from accord.cli.session_index import SessionIndex, check_new_name
 from accord.cli.status import CommandFailure, Status, remark
 from accord.cli.target import Target
 from accord.cli.terminal import LogIn

@@ -44,6 +44,8 @@ _UNAUTHORIZED = 401
 _NODE_SECONDS = scaled(5.0)
 # How much of an error's `data` is shown: agents put stack traces and whole answers of providers there.
 DATA_CHARACTERS = 400
+# The fields of an error's `data` under which agents put a reason in words.
+_REASON_KEYS = ("details", "message")
 
 
 @contextlib.contextmanager
@@ -119,7 +121,8 @@ def _late(error: Any, name: str, agent: str) -> CommandFailure:
     at = error.phase if isinstance(error, DeadlineExceeded) else name
     seconds = error.seconds if isinstance(error, DeadlineExceeded) else error.timeout_seconds
     sentence = _LATE.get(at, "the agent did not answer").format(seconds=f"{seconds:g}")
-    advice = "Give it more time with --timeout"
+    # A cancelled turn is one that the user does not wait for.
+    advice = "A second Ctrl+C does not wait for it" if at == "cancel" else "Give it more time with --timeout"
     return CommandFailure(Status.TIMEOUT, at, sentence, advice=advice, examine=agent, cause=type(error).__name__)
 
 
@@ -130,23 +133,29 @@ _LATE = {
     "first": "the agent gave no sign of life for {seconds} s after the prompt",
     "idle": "the agent gave no sign of life for {seconds} s",
     "turn": "the turn took longer than {seconds} s",
-    "cancel": "the turn was cancelled and did not end in {seconds} s",
+    "cancel": "the turn was cancelled and did not end in {seconds} s, so the agent was ended",
 }
 
 
 def _login(error: AuthRequired, _name: str, agent: str) -> CommandFailure:
     ways = [_way(each) for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    reason = "" if error.message == AuthRequired.default_message else f": {error.message}"
+    # The SDKs put the name of the error before the agent's own words.
+    said = error.message.removeprefix(AuthRequired.default_message).lstrip(": ")
+    reason = f": {said}" if said else ""
     message = f"the agent wants you to log in first{reason}{_data_text(error.data, ('reason', 'authMethods'))}"
+    known = known_login(agent)
     if not ways:
-        advice = _known_login(agent) or "It offers no login: give it its key in its environment (--env K=V)"
-        return CommandFailure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
+        advice = known or "It offers no login: give it its key in its environment (--env K=V)"
+        return CommandFailure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired", is_explained=True)
     advice = f"Type: {login_line(agent, 'METHOD' if len(ways) > 1 else '')}"
+    if known:
+        # The offers are often a browser alone, where a key in a variable would do.
+        advice = f"{advice}; or {known[0].lower()}{known[1:]}"
     offered = f"{message} (it offers: {', '.join(ways)})"
-    return CommandFailure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired")
+    return CommandFailure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired", is_explained=True)
 
 
-def _known_login(agent: str) -> str:
+def known_login(agent: str) -> str:
     """The catalogue's login advice for a named agent, for agents that offer no login method themselves."""
     from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only when something is wrong
     from accord.config.catalogue_lookup import login_sentence  # noqa: PLC0415
@@ -169,7 +178,7 @@ def set_up_advice(agent: str) -> str:
     major = re.match(r"v(\d+)\.", node)
     if major is not None and int(major[1]) < known.min_node:
         return f"{known.name} needs Node.js {known.min_node} or newer (https://nodejs.org), and {node} is on the PATH"
-    sentence = _known_login(agent)
+    sentence = known_login(agent)
     return f"If it is not set up yet: {sentence[0].lower()}{sentence[1:]}"
 
 
@@ -236,7 +245,18 @@ def _refused(error: RequestError, name: str, agent: str) -> CommandFailure:
     message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(error.data)}"
     # Many agents have no error of their own for a missing key, or find it missing only when they ask their model.
     advice = set_up_advice(agent) if isinstance(error, InternalError) and name in {"session", "prompt"} else ""
-    return CommandFailure(Status.FAILED, name, message, advice=advice, cause=type(error).__name__)
+    # The traceback behind an error with a reason is for the author of an agent, not for a user of a well-known one.
+    is_explained = _gives_a_reason(error) and bool(known_login(agent))
+    return CommandFailure(
+        Status.FAILED, name, message, advice=advice, cause=type(error).__name__, is_explained=is_explained
+    )
+
+
+def _gives_a_reason(error: RequestError) -> bool:
+    """Whether an error says more than its kind, or where in a log to look."""
+    has_text = isinstance(error.data, str) and bool(error.data)
+    has_field = isinstance(error.data, dict) and any(isinstance(error.data.get(key), str) for key in _REASON_KEYS)
+    return error.message != type(error).default_message or has_text or has_field
 
 
 def _data_text(data: Any, known: Collection[str] = ()) -> str:
@@ -247,7 +267,7 @@ def _data_text(data: Any, known: Collection[str] = ()) -> str:
         return f": {_clip(data)}"
     if not isinstance(data, dict):
         return f": {json_text(data, limit=DATA_CHARACTERS)}"
-    key = next((each for each in ("details", "message") if isinstance(data.get(each), str)), None)
+    key = next((each for each in _REASON_KEYS if isinstance(data.get(each), str)), None)
     log_id = data.get("correlationId")
     rest = {name: value for name, value in data.items() if name not in {key, "correlationId", *known}}
     parts = [_clip(data[key])] if key is not None else []

@@ -33,9 +33,10 @@ Run any agent that speaks the Agent Client Protocol.
 
 {verbs}
 
-AGENT is a name from acp.json or the catalogue (see: accord agents), `demo` for the built-in agent that needs no key,
-`default` for the default agent of acp.json, MODULE:ATTRIBUTE for an agent of a Python framework, or, at the end of the
-line, a command behind `--`.
+AGENT is a name from acp.json or the catalogue (see: accord agents), `demo` for
+the built-in agent that needs no key, `default` for the default agent of
+acp.json, MODULE:ATTRIBUTE for an agent of a Python framework, or, at the end of
+the line, a command behind `--`.
 
 to copy:
   accord run demo "what can you do?"
@@ -86,12 +87,7 @@ def _main(line: list[str]) -> int:
         if verb in LATER:
             raise UsageFailure(f"accord {verb} comes later: this version does not have it")
         if verb not in VERBS:
-            from difflib import get_close_matches  # noqa: PLC0415 - only when something is wrong
-
-            meant = get_close_matches(verb, VERBS, 1, 0.5)
-            guess = f"; did you mean {meant[0]}?" if meant else ""
-            advice = f"The verb comes first, one of: {', '.join(VERBS)}"
-            raise UsageFailure(f"there is no verb {verb!r}{guess}", advice=advice)
+            _refuse_verb(line)
         return _run(verb, line[1:])
     except BrokenPipeError:
         raise
@@ -101,6 +97,25 @@ def _main(line: list[str]) -> int:
         failure = error if isinstance(error, CommandFailure) else unforeseen(error)
         complain(failure)
         return failure.status
+
+
+def _refuse_verb(line: list[str]) -> None:
+    """Raise a failure that guesses what was meant: a mistyped verb, a text for an agent, an agent without the verb."""
+    import shlex  # noqa: PLC0415 - only when something is wrong
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    from accord.cli.status import UsageFailure  # noqa: PLC0415
+    from accord.cli.target import refuse_text  # noqa: PLC0415
+    from accord.config.catalogue import load_catalogue  # noqa: PLC0415
+
+    verb = line[0]
+    refuse_text(verb)
+    if verb == "demo" or load_catalogue().find(verb) is not None:
+        advice = f"Type: accord {'run' if line[1:] else 'chat'} {shlex.join(line)}"
+        raise UsageFailure(f"there is no verb {verb!r}; it is an agent", advice=advice)
+    meant = get_close_matches(verb, VERBS, 1, 0.5)
+    guess = f"; did you mean {meant[0]}?" if meant else ""
+    raise UsageFailure(f"there is no verb {verb!r}{guess}", advice=f"The verb comes first, one of: {', '.join(VERBS)}")
 
 
 def _run(verb: str, line: list[str]) -> int:

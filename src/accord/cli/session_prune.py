@@ -9,7 +9,7 @@ from pathlib import Path
 
 from accord.cli.agent_session import RunningAgent, within
 from accord.cli.fault import phase
-from accord.cli.owner.client import live_sessions
+from accord.cli.owner import live_sessions
 from accord.cli.session_index import SessionIndex
 from accord.cli.session_transfer import delete_imported, is_imported
 from accord.cli.show.line import ago, moment_of, table_lines

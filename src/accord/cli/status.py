@@ -36,7 +36,7 @@ class CommandFailure(Exception):
 
     `phase` is the step that failed (`usage`, `config`, `start`, `session`, `settings`, `prompt`, `login`); `advice`
     says what to do, and `examine` names the agent for `accord agents doctor`; `agent_stderr` is the end of the agent's
-    stderr.
+    stderr, which people do not see where the message is the whole explanation (`is_explained`).
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class CommandFailure(Exception):
         examine: str = "",
         agent_stderr: str = "",
         cause: str = "",
+        is_explained: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -58,6 +59,7 @@ class CommandFailure(Exception):
         self.examine = examine
         self.agent_stderr = agent_stderr
         self.cause = cause or phase
+        self.is_explained = is_explained
 
     @property
     def advice(self) -> str:
@@ -112,7 +114,9 @@ def complain(failure: CommandFailure) -> None:
 
 
 def stderr_tail(failure: CommandFailure) -> list[SafeText]:
-    """The last lines that the agent wrote to its stderr."""
+    """The last lines that the agent wrote to its stderr, where they may explain the failure."""
+    if failure.is_explained:
+        return []
     return safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]
 
 

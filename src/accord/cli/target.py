@@ -75,13 +75,21 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
         return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
     if is_address(name):
         return Target(_address_entry(name), name, is_command=False)
-    if any(character.isspace() for character in name):
-        # A text in place of the agent's name: no agent has a name like that.
-        advice = f"Type: accord run AGENT {shlex.quote(name)}; try demo, or see: accord agents ls"
-        raise UsageFailure("no agent is named before the text", advice=advice)
+    refuse_text(name)
     with phase("config"):
         entry = _of_module(name) or find(name, cwd=".")
     return Target(entry, entry.name, is_command=False)
+
+
+def refuse_text(word: str) -> None:
+    """Refuse a text that is where a name is expected: no agent has a name with a blank.
+
+    Raises:
+        UsageFailure: It is a text.
+    """
+    if any(character.isspace() for character in word):
+        advice = f"Type: accord run AGENT {shlex.quote(word)}; try demo, or see: accord agents ls"
+        raise UsageFailure("no agent is named before the text", advice=advice)
 
 
 def _address_entry(address: str) -> AgentEntry:

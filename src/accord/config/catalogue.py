@@ -1,8 +1,9 @@
 """The catalogue of known agents: for each the start lines, the installation and the login.
 
 The data is `catalogue.json` beside this module. Each row names the public page or package that it comes from and the
-date on which that was read; `tried` marks the agents that the interoperability tests drive. This module does not look
-at the machine: `accord.config.catalogue_lookup` decides which start line works on it.
+date on which that was read; `tried` marks the agents that the interoperability tests drive, and `tried_by_hand` has
+the day on which the same conversations were held with another one. This module does not look at the machine:
+`accord.config.catalogue_lookup` decides which start line works on it.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class CatalogueAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     source: str
     date: datetime.date
     tried: bool
+    tried_by_hand: datetime.date | None = None
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ import pytest
 
 import accord
 from accord.cli.chat.failures import failure_note
+from accord.errors import request_error
 from tests.cli.chat.rig import open_chat
-from tests.cli.chat.test_log_pane import NOISY
+from tests.cli.chat.test_agent_log import NOISY
 
 REPR = re.compile(r"Traceback|Error\(|<[\w.]+ object at|\{'|line \d+, in ")
 
@@ -29,6 +30,23 @@ def test_a_rate_limit_says_when_to_try_again(error: accord.RateLimited, text: st
     note = failure_note(error, "the prompt")
     assert note.text == text
     assert note.detail == ("Slow down" if "Slow" in str(error) else "")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        request_error(-32000, "Authentication required", {"authMethods": [{"id": "login", "name": "Log in"}]}),
+        request_error(-32002, "Not found", "Missing provider"),
+        request_error(-32002, "Not found", {"details": "Missing provider"}),
+    ],
+)
+def test_what_the_sentence_says_is_not_repeated_below_it(error: accord.RequestError) -> None:
+    assert failure_note(error, "the prompt").detail == ""
+
+
+def test_what_the_sentence_leaves_out_stands_below_it() -> None:
+    data = {"details": "x" * 1000}
+    assert "x" * 900 in failure_note(request_error(-32002, "Not found", data), "the prompt").detail
 
 
 async def test_a_rate_limit_is_a_sentence_on_the_screen_and_the_prompt_can_be_sent_again(tmp_path: Path) -> None:

@@ -29,11 +29,21 @@ async def test_the_demo_says_that_it_follows_rules_and_is_no_model(tmp_path: Pat
 
 async def test_a_key_takes_an_example_and_enter_sends_it(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.sees(EXAMPLES[1])
         await chat.press("2")
         assert chat.app.composer.text == EXAMPLES[1]
         await chat.press("enter")
         await chat.sees(f"You said: {EXAMPLES[1]}")
         assert "Welcome" not in chat.text
+
+
+async def test_an_agent_that_still_starts_has_no_examples_and_a_digit_is_a_digit(tmp_path: Path) -> None:
+    never = functools.partial(accord.connect, sys.executable, "-c", "import time; time.sleep(600)")
+    async with open_chat(None, tmp_path, connect=never, ready=False) as chat:
+        await chat.sees("Welcome to accord chat", "starting …", "F1 help")
+        await chat.press("2")
+        assert chat.app.composer.text == "2"
+        assert "Try one of these" not in chat.text
 
 
 async def test_a_digit_is_a_digit_where_something_was_written_or_said(tmp_path: Path) -> None:

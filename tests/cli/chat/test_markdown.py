@@ -10,8 +10,7 @@ from textual.app import App
 from textual.widget import Widget
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
-from accord.cli.chat.known_paths import MAX_LOOKS, KnownPaths
-from accord.cli.chat.markdown import Prose
+from accord.cli.chat.markdown import MAX_LOOKS, KnownPaths, Prose
 from accord.cli.chat.message import PassageView
 from accord.display import prose
 from accord.session.content import Text

@@ -10,8 +10,9 @@ import pytest
 import accord
 from accord.cli.chat.chat_commands import _COMMANDS
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
-from accord.cli.chat.own_commands import NAMES, Typed, typed
-from accord.cli.chat.settings import SettingsFile
+from accord.cli.chat.own_commands import NAMES, Typed, meant, typed
+from accord.cli.chat.state_files import SettingsFile
+from accord.session.option import Command
 from tests.cli.chat.actors import make_actor
 from tests.cli.chat.rig import Chat, open_chat
 
@@ -66,6 +67,36 @@ def test_every_command_that_is_offered_can_be_carried_out() -> None:
 )
 def test_what_a_line_means(text: str, meaning: Typed) -> None:
     assert typed(text) == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/exti", "exit"),
+        ("/hlep me", "help"),
+        ("/reviwe", "review"),
+        ("/review now", None),
+        ("//help", None),
+        ("/compact", None),
+        ("/etc/hosts is empty", None),
+        ("/", None),
+        ("/ help", None),
+        ("exti", None),
+    ],
+)
+def test_a_mistyped_command_is_recognised(text: str, command: str | None) -> None:
+    assert meant(text, [Command("review", "Reviews a change")]) == command
+
+
+async def test_a_mistyped_command_comes_back_once_and_is_then_sent(tmp_path: Path) -> None:
+    agent, heard = agent_with_help()
+    async with open_chat(agent, tmp_path) as chat:
+        await run(chat, "/exti")
+        await chat.until(lambda: chat.app.composer.text == "/exti", "the text comes back")
+        await chat.sees("Did you mean /exit?")
+        assert heard == []
+        await chat.press("enter")
+        await chat.until(lambda: heard == ["/exti"], "the prompt")
 
 
 async def test_the_chats_own_commands_are_completed_beside_the_agents(tmp_path: Path) -> None:

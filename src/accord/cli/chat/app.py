@@ -14,33 +14,29 @@ from textual.events import AppBlur, AppFocus
 from textual.widget import MountError
 from textual.widgets import OptionList
 
+from accord.cli.chat.agent_log import LogPane
 from accord.cli.chat.changes import ChangeTracker
 from accord.cli.chat.chat_commands import carry_out
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
-from accord.cli.chat.dialogs.help import help_view
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
-from accord.cli.chat.editor import EditorFailed, edited, editor_of
-from accord.cli.chat.history import PromptHistory
 from accord.cli.chat.lines import DiffLayout
-from accord.cli.chat.log_pane import LogPane
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
-from accord.cli.chat.own_commands import ESCAPE, typed
+from accord.cli.chat.own_commands import ESCAPE, help_view, meant, typed
+from accord.cli.chat.programs import EditorFailed, Shell, edited, editor_of
 from accord.cli.chat.screen import LEAVE_SECONDS, ChatScreen
-from accord.cli.chat.settings import SettingsFile, ThemeChoice
-from accord.cli.chat.shell import Shell
-from accord.cli.chat.theme import TEXTUAL_THEMES, Shade
+from accord.cli.chat.state_files import PromptHistory, SettingsFile, ThemeChoice
+from accord.cli.chat.terminal import RESTORE_TITLE, TEXTUAL_THEMES, Shade, title_sequence
 from accord.cli.chat.timeline import Timeline
-from accord.cli.chat.title import RESTORE_TITLE, title_sequence
 from accord.cli.chat.tool_call import WantsWhole
 from accord.cli.chat.widgets import announce
 from accord.cli.show.presentation import Note, notice_note
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
-from accord.display import EMPTY, exact, own, prose
+from accord.display import EMPTY, exact, filled, own, prose
 from accord.errors import AccordError
 from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
@@ -100,6 +96,7 @@ class ChatApp(ChatScreen):
         self._painted = asyncio.Event()
         self._unpainted = 0
         self._question_lock = asyncio.Lock()
+        self._questioned = ""
         self._diff_layout: DiffLayout = "inline"
         self._folded = True
         self.repaints = 0
@@ -276,8 +273,8 @@ class ChatApp(ChatScreen):
         return () if self.chat_session.session is None else self.chat_session.session.commands
 
     def _examples(self) -> Sequence[str]:
-        is_shown = self.timeline.is_empty and self.chat_session.session is not None
-        return self.timeline.welcome.greeting.examples if is_shown else ()
+        """The examples that are on the screen."""
+        return self.timeline.welcome.greeting.examples if self.timeline.is_empty else ()
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
         """Send the prompt or run the command, and scroll to the end."""
@@ -286,9 +283,20 @@ class ChatApp(ChatScreen):
             self.run_worker(carry_out(self, line.name, line.text), group="menu", exclusive=True)
         elif line.kind == "shell":
             self._run_shell(line.text)
-        else:
+        elif not self._questions(message.text):
             self.chat_session.submit(line.text)
         self.timeline.anchor()
+
+    def _questions(self, text: str) -> bool:
+        """Whether a prompt looks like a mistyped command: the first time it goes back to the user, with a guess."""
+        command = meant(text, self._commands())
+        if command is None or text == self._questioned:
+            self._questioned = ""
+            return False
+        self._questioned = text
+        self.give_back(text)
+        announce(self, filled("Did you mean /{}? Enter sends it as it is.", exact(command)), severity="warning")
+        return True
 
     def _run_shell(self, text: str) -> None:
         """Run a shell line of the user; one at a time."""

@@ -10,7 +10,7 @@ from accord.cli.chat.agent_log import SOURCES
 from accord.cli.chat.dialogs.frame import Picker
 from accord.cli.chat.menus import answered, choice_items, choose_session
 from accord.cli.chat.screen import ChatScreen
-from accord.cli.chat.settings import THEMES, ThemeChoice
+from accord.cli.chat.state_files import THEMES, ThemeChoice
 from accord.cli.chat.widgets import announce
 from accord.cli.show.text_layout import markdown
 from accord.config.paths import expand_home

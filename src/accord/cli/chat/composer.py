@@ -19,7 +19,7 @@ from accord.cli.chat.completion import (
     pasted_picture,
     path_prefix,
 )
-from accord.cli.chat.history import PromptHistory
+from accord.cli.chat.state_files import PromptHistory
 from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command

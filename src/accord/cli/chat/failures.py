@@ -101,13 +101,24 @@ def _limited_note(error: RateLimited) -> Note:
 
 
 def _detail(error: Exception, failure: CommandFailure, stderr: Sequence[SafeText]) -> SafeText:
+    if failure.is_explained:
+        return EMPTY
     tail = list(stderr_tail(failure))
     if not tail and isinstance(error, InternalError):
         # An agent whose error gives no reason may have written one to its stderr.
         tail = [prose_line(line) for line in stderr[-STDERR_LINES:]]
     if tail:
         return joined([own("stderr ended with:"), *tail], own("\n"))
-    return _pretty(error.data) if isinstance(error, RequestError) and error.data is not None else EMPTY
+    if not isinstance(error, RequestError) or error.data is None or _is_in(failure.message, error.data):
+        return EMPTY
+    return _pretty(error.data)
+
+
+def _is_in(message: str, data: Any) -> bool:
+    """Whether a message ends with the whole `data` of the error: a text, or a reason in words alone."""
+    if isinstance(data, dict) and len(data) == 1:
+        (data,) = data.values()
+    return isinstance(data, str) and message.endswith(data)
 
 
 def _pretty(value: Any) -> SafeText:

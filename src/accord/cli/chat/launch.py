@@ -18,9 +18,8 @@ from pathlib import Path
 
 from accord.cli.chat.app import ChatApp
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
-from accord.cli.chat.history import PromptHistory
-from accord.cli.chat.settings import SettingsFile
-from accord.cli.chat.theme import Shade, detected_shade
+from accord.cli.chat.state_files import PromptHistory, SettingsFile
+from accord.cli.chat.terminal import Shade, detected_shade
 from accord.cli.show.line import Span, hidden_before
 from accord.cli.show.presentation import Note
 from accord.cli.show.screen import Progress, TextScreen, has_colours

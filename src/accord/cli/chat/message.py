@@ -8,8 +8,7 @@ from textual.message import Message as TextualMessage
 from textual.widget import Widget
 from textual.widgets import Markdown
 
-from accord.cli.chat.known_paths import KnownPaths
-from accord.cli.chat.markdown import Prose
+from accord.cli.chat.markdown import KnownPaths, Prose
 from accord.cli.chat.widgets import BREAK, MUTED, Fold, FoldTitle, StaticText, block_content, label
 from accord.cli.show.presentation import THOUGHT
 from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled

@@ -1,15 +1,17 @@
-"""The table of the chat's own slash commands, and the parser of typed lines.
-
-Where the agent has a command of the same name, `/name` is the chat's and `//name` is the agent's: a command of the chat
-works the same with every agent. A line that begins with `!` is a command for the user's own shell.
-"""
+"""The chat's own slash commands: their table, the parser of typed lines, and the help page with all keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
+from rich.text import Text
+
+from accord.cli.chat.lines import Lines
+from accord.cli.chat.widgets import styled
+from accord.display import exact, filled, own
 from accord.session.option import Command
 
 OWN_COMMANDS: tuple[Command, ...] = (
@@ -54,6 +56,18 @@ def typed(text: str) -> Typed:
     return Typed("prompt", text)
 
 
+def meant(text: str, commands: Sequence[Command]) -> str | None:
+    """The command that a mistyped one looks like, of the chat or of the agent; None where the text may be a prompt.
+
+    Agents may take commands that they do not list, so only a name that nearly is a known one is questioned.
+    """
+    head = text.split(maxsplit=1)[0] if text.startswith("/") else ""
+    names = NAMES.union(command.name for command in commands)
+    if not head[1:] or head[1:].removeprefix(ESCAPE) in names:
+        return None
+    return next(iter(get_close_matches(head[1:], sorted(names), 1, 0.75)), None)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class CommandOffer:
     """A command as it is typed behind the slash, and its description."""
@@ -78,3 +92,49 @@ def offered(commands: Sequence[Command]) -> list[CommandOffer]:
         other = f" (the agent's: //{command.name})" if command.name in theirs else ""
         offers.append(CommandOffer(command.name, f"chat: {command.description}{other}", command.hint or ""))
     return offers
+
+
+# --- the help page
+
+_KEYS = (
+    ("Enter", "send; while the agent works, it waits for its turn"),
+    ("Ctrl+J", "a new line (also Alt+Enter)"),
+    ("Esc, Ctrl+C", "cancel; waiting prompts come back into the composer"),
+    ("Ctrl+C twice, Ctrl+Q", "leave"),
+    ("/", "commands of the chat and of the agent; Tab completes"),
+    ("@", "files, sent along; also a pasted path of a picture"),
+    ("!", "a line for your own shell; the agent never sees it"),
+    ("Up, Down", "earlier prompts, also of earlier chats"),
+    ("Ctrl+X", "write the prompt in your editor ($VISUAL, $EDITOR)"),
+    ("PgUp, PgDn", "scroll the conversation"),
+    ("Tab", "to its parts: Enter unfolds one, Esc comes back"),
+    ("Ctrl+G", "unfold everything, or fold it"),
+    ("Ctrl+T", "diffs side by side if there is room, or inline"),
+    ("Ctrl+L", "the whole plan, or one line of it"),
+    ("Ctrl+O", "options: model, mode, and others"),
+    ("Shift+Tab", "the next mode"),
+    ("Ctrl+R", "sessions of this directory"),
+    ("Ctrl+N", "a new session"),
+    ("F2", "the agent's stderr, the log and the wire"),
+    ("y a n x, 1-9", "answer a permission question"),
+    ("Shift+drag", "select text as in any terminal"),
+)
+
+
+def help_view(commands: Sequence[Command] = ()) -> Lines:
+    """A line each; `commands` are the agent's."""
+    lines = [styled((own("Keys"), "bold underline"))]
+    lines += [_line(keys, meaning) for keys, meaning in _KEYS]
+    lines += [styled((own(""), "")), styled((own("Commands of the chat"), "bold underline"))]
+    theirs = {command.name for command in commands}
+    for command in OWN_COMMANDS:
+        words = f"/{command.name} {command.hint or ''}".strip()
+        other = f" (the agent's own: //{command.name})" if command.name in theirs else ""
+        lines.append(_line(words, f"{command.description}{other}"))
+    if commands:
+        lines += [styled((own(""), "")), styled((own("Commands of the agent are completed behind /"), "dim"))]
+    return Lines(lines)
+
+
+def _line(words: str, meaning: str) -> Text:
+    return styled((filled("{:<26}", exact(words)), "bold"), (exact(meaning), ""))

@@ -9,12 +9,12 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 
+from accord.cli.chat.agent_log import LogPane
 from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_text, value_name
 from accord.cli.chat.chat_session import ChatSession
 from accord.cli.chat.composer import Composer, Proposals
-from accord.cli.chat.log_pane import LogPane
-from accord.cli.chat.settings import SettingsFile, ThemeChoice
-from accord.cli.chat.shell import Shell
+from accord.cli.chat.programs import Shell
+from accord.cli.chat.state_files import SettingsFile, ThemeChoice
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.welcome import OFFLINE, Greeting
 from accord.cli.chat.widgets import StaticText
@@ -128,6 +128,7 @@ class ChatScreen(App[int]):
             (agent.edition if agent is not None else None) or "",
             _value(session, "model"),
             _value(session, "mode"),
+            is_open=True,
             is_demo=self._is_demo(session),
         )
 

@@ -41,11 +41,14 @@ class Greeting:
     edition: str = ""
     model: str = ""
     mode: str = ""
+    is_open: bool = False
     is_demo: bool = False
 
     @property
     def examples(self) -> Sequence[str]:
-        """The example prompts, by the keys 1 to 3."""
+        """The example prompts, by the keys 1 to 3; none before the session is open: they depend on the agent."""
+        if not self.is_open:
+            return ()
         return DEMO_EXAMPLES if self.is_demo else EXAMPLES
 
     @property
@@ -79,11 +82,15 @@ class Welcome(StaticText):
             lines.append(_fact(own("model"), greeting.model_text))
         if greeting.mode:
             lines.append(_fact(own("mode"), exact(greeting.mode, 80)))
-        lines += [_fact(own("folder"), exact(greeting.folder, 200)), label(), label((own("Try one of these"), "bold"))]
-        lines += [_example(number, text) for number, text in enumerate(greeting.examples, 1)]
+        lines += [_fact(own("folder"), exact(greeting.folder, 200)), label()]
+        if greeting.examples:
+            lines += [
+                label((own("Try one of these"), "bold")),
+                *(_example(number, text) for number, text in enumerate(greeting.examples, 1)),
+                label((own("1, 2 or 3 puts it into the prompt below, Enter sends it."), MUTED)),
+                label(),
+            ]
         lines += [
-            label((own("1, 2 or 3 puts it into the prompt below, Enter sends it."), MUTED)),
-            label(),
             label(*(part for key, meaning in KEYS for part in ((key, "bold $text-accent"), (meaning, MUTED)))),
         ]
         self.update(BREAK.join(lines))

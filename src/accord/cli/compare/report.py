@@ -11,7 +11,7 @@ from accord.cli.show.diff import counts, diff_lines
 from accord.cli.show.line import Span, duration, table_lines
 from accord.cli.show.screen import TextScreen, put
 from accord.display import EMPTY, SafeText, exact, filled, json_line, own, prose, safe_lines
-from accord.evaluation.changes import patch_of
+from accord.evaluation.copies import patch_of
 from accord.session.tool import Diff, FileChange
 
 HEADS = (own("agent"), own("exit"), own("time"), own("cost"), own("files"), own("lines"), own("end"))

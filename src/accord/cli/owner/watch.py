@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from accord.cli.owner.client import LiveSession, connection
+from accord.cli.owner import LiveSession, connection
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening
 from accord.cli.run.text import TextOutput
-from accord.cli.session_names import short_id
+from accord.cli.session_index import short_id
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, put, stdout_screen
 from accord.cli.status import CommandFailure, Status, remark

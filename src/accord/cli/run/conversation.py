@@ -18,8 +18,7 @@ from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.run.shared_output import SharedOutput
-from accord.cli.session_index import SessionIndex
-from accord.cli.session_names import known_ids, short_id
+from accord.cli.session_index import SessionIndex, known_ids, short_id
 from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from accord.check import Finding, Judgement, Outcome, Report
-from accord.check.report import shown
+from accord.check.engine.report import shown
 from accord.cli.show.line import Line, Span, clipped
 from accord.display import SafeText, exact, filled, joined, own, printed, prose_line, safe_lines
 

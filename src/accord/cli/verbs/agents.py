@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.cli.agent_session import running_agent
-from accord.cli.fault import login_line, phase
+from accord.cli.fault import known_login, login_line, phase
 from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
 from accord.cli.show.line import Span, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
@@ -145,6 +145,7 @@ def _catalogue_facts(found: ResolvedAgent) -> dict[str, Any]:
         "source": row.source,
         "date": str(row.date),
         "tried": row.tried,
+        "tried_by_hand": None if row.tried_by_hand is None else str(row.tried_by_hand),
     }
 
 
@@ -240,7 +241,8 @@ async def _log_in(target: Target, options: AgentOptions, method: str | None) -> 
     async with running_agent(target, options, elicit=None if questions is None else questions.elicit) as running:
         ways = running.agent.auth_methods
         if not ways:
-            put(filled("{} offers no login; it may need a key in its environment (--env K=V)", target.entry.name))
+            known = known_login(target.typed) or "It may need a key in its environment (--env K=V)"
+            put(filled("{} offers no login. {}", target.entry.name, exact(known)))
             return Status.DONE
         if method is None:
             method = ways[0].id if len(ways) == 1 else None

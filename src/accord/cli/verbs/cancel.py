@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accord.cli.options import Parser, seconds_of, split_command
-from accord.cli.owner.client import LiveSession, connection, only_one, wanted_sessions
+from accord.cli.owner import LiveSession, connection, only_one, wanted_sessions
 from accord.cli.show.screen import put
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.target import target_of

@@ -9,12 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from accord.check import AgentAddress, JudgedAgent, Options, Report, check_agent, editions_of
+from accord.check import AgentAddress, JudgedAgent, Options, Report, check_agent, editions_of, rules_for
 from accord.check.agent import left_changed
-from accord.check.engine.address import command_of
-from accord.check.report import documents_of, junit_of, markdown_of
+from accord.check.engine.program import command_of
+from accord.check.engine.report import documents_of, junit_of, markdown_of
 from accord.check.rule import EDITIONS, EditionName
-from accord.check.rules import rules_for
 from accord.cli.fault import phase
 from accord.cli.options import Parser, pair_of, seconds_of, split_command
 from accord.cli.show.line import Span

@@ -14,7 +14,7 @@ from accord.cli.options import Parser, count_of, seconds_of, split_command
 from accord.cli.show.screen import put
 from accord.cli.status import Status, UsageFailure, remark
 from accord.display import SafeText, filled
-from accord.trace import open_trace
+from accord.trace import TraceFileError, open_trace
 from accord.trace.replay.agent import RecordedAgent
 from accord.trace.replay.client import ANSWER_SECONDS, RecordedClient
 from accord.trace.replay.conversation import RecordedConversation
@@ -75,8 +75,12 @@ def run(arguments: Sequence[str]) -> int:
             "the recorded client needs the command of an agent, the recorded agent none",
             advice="accord replay TRACE --as client -- COMMAND...",
         )
-    with phase("trace"):
+    try:
         conversation = RecordedConversation.of(open_trace(Path(options.trace)), options.conn)
+    except TraceFileError as error:
+        raise UsageFailure(str(error)) from error
+    except OSError as error:
+        raise UsageFailure(f"cannot read {options.trace}: {error.strerror or 'it is no file'}") from error
     # As agent, stdout is the protocol's.
     say = remark if command is None else put
     report = ReplayReport(lambda deviation: _show(deviation, say))

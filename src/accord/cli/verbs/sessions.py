@@ -264,7 +264,7 @@ def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: 
 
 
 def _watch(words: Sequence[str], command: Sequence[str] | None, form: str) -> int:
-    from accord.cli.owner.client import only_one, wanted_sessions  # noqa: PLC0415 - only for this
+    from accord.cli.owner import only_one, wanted_sessions  # noqa: PLC0415 - only for this
 
     if form not in {"text", "events"}:
         raise UsageFailure(f"accord sessions watch has -o text and -o events, not {form}")

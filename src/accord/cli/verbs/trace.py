@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from accord.cli.options import Parser
 from accord.cli.show.line import Span
-from accord.cli.show.screen import Progress, TextScreen, stdout_screen
+from accord.cli.show.screen import Progress, TextScreen, is_terminal, put, stdout_screen
 from accord.cli.status import Status, UsageFailure, remark
-from accord.cli.trace.export_file import export_output
 from accord.cli.trace.message_lines import message_line, statistics_lines
-from accord.display import filled, own
+from accord.display import filled, own, prose, safe_lines
 from accord.trace.conversion import PlainTrace, plain_trace
 from accord.trace.exports.formats import EXPORTS
 from accord.trace.exports.selection import ExportSelection
@@ -183,3 +183,43 @@ def _follow(screen: TextScreen, index: TraceIndex, wanted: RowFilter) -> None:
             index.close()
             index = TraceIndex.open(following)
             part, shown = part + 1, 0
+
+
+# --- the place of an export
+
+
+@contextmanager
+def export_output(path: Path | None, source: Path) -> Iterator[Callable[[str], object]]:
+    """A function that takes the pieces of an export; a file is there at the end, whole, or not at all.
+
+    Raises:
+        UsageFailure: The file cannot be written, or is the trace itself.
+    """
+    if path is None:
+        yield _shown if is_terminal(sys.stdout) else _piped
+        sys.stdout.flush()
+        return
+    if path.exists() and path.samefile(source):
+        raise UsageFailure(f"{path} is the trace itself", advice="Name another file with -o")
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with open(part, "w", encoding="utf-8", errors="surrogatepass", opener=_private) as file:
+            yield file.write
+        part.replace(path)
+    except OSError as error:
+        raise UsageFailure(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _piped(piece: str) -> None:
+    sys.stdout.buffer.write(piece.encode("utf-8", "surrogatepass"))
+
+
+def _shown(piece: str) -> None:
+    for line in safe_lines(prose(piece)):
+        put(line)

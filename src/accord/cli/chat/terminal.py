@@ -1,4 +1,4 @@
-"""The choice of the light or the dark theme: the user's setting, else the terminal's background."""
+"""The terminal of a chat: the light or the dark theme by the user's setting or its background, and its title."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import select
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, TextIO, TypeAlias
 
+from accord.display import SafeText, exact, filled
 from accord.time_scale import scaled
 
 Shade: TypeAlias = Literal["dark", "light"]
@@ -92,3 +94,21 @@ def _is_ours(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty() and os.tcgetpgrp(stream.fileno()) == os.getpgrp()
     except (OSError, ValueError):
         return False
+
+
+# --- the title
+
+# XTWINOPS: terminals that support it keep a stack of titles.
+SAVE_TITLE = "\x1b[22;2t"
+RESTORE_TITLE = "\x1b[23;2t"
+_SET, _END = "\x1b]2;", "\x1b\\"
+
+
+def title_text(agent: str, cwd: str) -> SafeText:
+    """The title; it contains no text of the agent."""
+    return filled("accord · {} · {}", exact(agent, 40), exact(Path(cwd).name or cwd, 60))
+
+
+def title_sequence(agent: str, cwd: str) -> str:
+    """The sequence that saves the current title and sets ours."""
+    return f"{SAVE_TITLE}{_SET}{title_text(agent, cwd)}{_END}"

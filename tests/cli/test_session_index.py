@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.session_names import short_id
+from accord.cli.session_index import short_id
 from tests.cli.command import Accord, scripted
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.cli.chat.shell import MAX_OUTPUT_BYTES, Shell
+from accord.cli.chat.programs import MAX_OUTPUT_BYTES, Shell
 from accord.cli.chat.timeline import ShellPart
 from tests.cli.chat.actors import make_actor
 from tests.cli.chat.rig import Chat, open_chat
