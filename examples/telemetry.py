@@ -1,4 +1,4 @@
-"""One trace of two programs, in a file: `python telemetry.py trace.jsonl` asks `accord agent` and prints the spans.
+"""One trace of two programs, in a file: `python telemetry.py [trace.jsonl]` asks `accord agent` and prints the spans.
 
 The script and the agent that it starts write OTLP/JSON, one request per line, which collectors and viewers of
 OpenTelemetry read. It needs `opentelemetry-sdk`; with its OTLP exporter the same spans go to a collector.
@@ -108,7 +108,7 @@ def service_of(resource: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    file = sys.argv[1]
+    file = sys.argv[1] if len(sys.argv) > 1 else "trace.jsonl"
     if "--agent" in sys.argv:
         switch_on("agent", file)
         sys.exit(main(["agent", "--store", "none", "--allow", "read"]))

@@ -31,8 +31,14 @@ def _start_row(agent: CatalogueAgent) -> list[str]:
     aliases = ", ".join(f"`{alias}`" for alias in agent.aliases)
     return [
         f"`{agent.id}`", f"[{agent.name}]({agent.homepage})", aliases, " or ".join(installed), " or ".join(downloads),
-        ", ".join(agent.editions), "yes" if agent.tried else "",
+        ", ".join(agent.editions), _tried(agent),
     ]  # fmt: skip
+
+
+def _tried(agent: CatalogueAgent) -> str:
+    if agent.tried_by_hand is not None:
+        return f"by hand, {agent.tried_by_hand.isoformat()}"
+    return "yes" if agent.tried else ""
 
 
 def _setup_row(agent: CatalogueAgent) -> list[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ToolFailed as ToolFailed,
         current_turn as current_turn,
     )
-    from accord.agent.mcp.errors import (
+    from accord.agent.mcp.tool import (
         McpError as McpError,
     )
     from accord.client import (
@@ -264,7 +264,7 @@ else:
         __name__,
         {
             "accord.agent": "Agent ToolFailed current_turn",
-            "accord.agent.mcp.errors": "McpError",
+            "accord.agent.mcp.tool": "McpError",
             "accord.client": "Deadlines Offer Policy RulesFileError as_function connect load_rules open",
             "accord.connection": "Connection Handlers current_request",
             "accord.connection.handlers": "Arrival Handler JsonHandler NotificationHandler RequestHandler RunHandler",

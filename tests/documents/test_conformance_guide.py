@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.check.rules import RULES
+from accord.check import RULES
 from tests.limits import limit
 from tests.serve.server_process import serving
 

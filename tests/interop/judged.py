@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accord.check import Options
-from accord.check.options import CANCEL_PROMPT
-from accord.check.rule import EditionName
+from accord.check.rule import CANCEL_PROMPT, EditionName
 from tests.interop.llm.script import Hang, Say, Script, Step, Use, Voice
 from tests.interop.llm.server import serve
 from tests.interop.npm_agents import AGENTS, NpmAgent, Place
