@@ -18,7 +18,7 @@ TIMEOUT_SECONDS = limit(240)
 def run_tests(source: Path, tests: list[str]) -> int:
     """The exit status of pytest with `source` before everything else on the path."""
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--timeout=100", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", f"--timeout={limit(100)}", "-p", "no:cacheprovider", *tests]
     if all("[" in test for test in tests):
         command += ["-m", ""]  # a row that is named is run, also where only the long tests have it
     try:
