@@ -9,7 +9,14 @@ import httpx2
 
 from accord.errors import ConnectionLost, TransportError
 from accord.time_scale import scaled
-from accord.transport.http_reply import LINK_ERRORS, check_fault, chunks_of, has_events, last_text
+from accord.transport.http_reply import (
+    LINK_ERRORS,
+    check_fault,
+    chunks_of,
+    has_events,
+    last_text,
+    retry_seconds,
+)
 from accord.transport.remote import LinkReport, RemoteOptions, Retry
 from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
 from accord.wire.sse import SseReader
@@ -25,7 +32,7 @@ SILENCE_SECONDS = scaled(75.0)
 # A server may answer the call that opens a session a moment before it knows the session.
 NOT_YET_SECONDS = scaled(5.0)
 
-_OK, _CONFLICT = 200, 409
+_OK, _NO_STREAM, _CONFLICT = 200, 405, 409
 _MEANING = {
     200: "the server answered with something that is no stream of events",
     404: "the server does not have the connection any more",
@@ -51,6 +58,10 @@ class StreamOwner(Protocol):
         """Take one text of a stream; waits while there is no space."""
 
     def acknowledge(self, stream: Stream, cursor: str) -> None: ...
+
+    def stream_absent(self) -> None:
+        """The server has no such stream: see `HttpStream.is_absent`."""
+
     def stream_failed(self, failure: TransportError) -> None: ...
     def retry_seconds(self) -> float | None: ...
 
@@ -79,6 +90,8 @@ class HttpStream:
         """Whether the loss of the link was reported, and its return was not."""
         self._pause_seconds = 0.0
         """How long the server wants a reader to wait that it has sent away."""
+        self.is_absent = False
+        """Whether the server lets nobody read it: its messages come on the connection stream, or in replies."""
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[bool] = loop.create_future()
         """Whether the server opened it; False if it does not know the session yet."""
@@ -139,19 +152,33 @@ class HttpStream:
                 self._owner.options.on_link(LinkReport("resumed", "the stream goes on"))
             self._retry.opened()
             return True
+        await self._refused(response, is_first=is_first)
+        return False
+
+    async def _refused(self, response: httpx2.Response, *, is_first: bool) -> None:
+        """The server did not open it: wait before it is asked again.
+
+        Raises:
+            ConnectionLost: It will not open it.
+        """
+        status = response.status_code
         if is_first and self._stream is not None and status in _NOT_YET:
             if not self._is_known:
                 self.opened.set_result(False)
             else:
                 await self._lost(f"the server answered {status}", is_broken=False, limit_seconds=NOT_YET_SECONDS)
+        elif is_first and status == _NO_STREAM:
+            self.is_absent = True
+            self.opened.set_result(False)
+            self._owner.stream_absent()
         elif status == _CONFLICT and not self._last_id:
             # It still has an earlier reader: one that we closed a moment ago.
             await self._lost("the server has another reader", is_broken=False, limit_seconds=NOT_YET_SECONDS)
         elif status in _TRY_AGAIN:
+            self._pause_seconds = retry_seconds(response)
             await self._lost(f"the server answered {status}", is_broken=False)
         else:
             raise ConnectionLost(_MEANING.get(status, f"the server answered {status} to the reader of a stream"))
-        return False
 
     async def _read(self, response: httpx2.Response) -> None:
         reader = SseReader(self._owner.options.max_bytes)
