@@ -56,8 +56,7 @@ async def test_an_upgrade_is_refused_with_its_status(shared_server: int, headers
 async def test_the_first_subprotocol_that_is_offered_is_selected(
     shared_server: int, offered: list[str], selected: str | None
 ) -> None:
-    options = {"subprotocols": offered} if offered else {}
-    async with WebSocketClient(f"ws://127.0.0.1:{shared_server}/acp", **options) as client:
+    async with WebSocketClient(f"ws://127.0.0.1:{shared_server}/acp", subprotocols=offered or None) as client:
         assert client.socket.subprotocol == selected
         await client.initialize()
 
