@@ -25,6 +25,7 @@ from accord.transport.remote import (
     needs_extra,
     refusal_of,
     request_headers,
+    session_header,
 )
 from accord.transport.replay_barrier import ReplayBarriers
 from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
@@ -41,7 +42,7 @@ with needs_extra():
     import httpx2
 
     from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
-    from accord.transport.http_stream import HttpStream
+    from accord.transport.http_stream import AwaitedAnswers, HttpStream
 
 if TYPE_CHECKING:
     from accord.transport.routing import Stream
@@ -105,8 +106,7 @@ class HttpTransport(RemoteTransport):
         self._number = 0
         self._has_answers_in_replies = False
         """Whether the server answered a request in the reply to its POST, which then may come late."""
-        self._awaited: set[Stream] = set()
-        """The streams on which an answer has to come, because it was not in the reply to its request."""
+        self._awaited = AwaitedAnswers(self._streams)
         self._cursors: dict[Stream, str] = {}
         self._acknowledging: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
@@ -140,7 +140,7 @@ class HttpTransport(RemoteTransport):
         """A request to the address, on this connection."""
         sent = dict(headers)
         if session is not None:
-            sent["Acp-Session-Id"] = _header_value(session)
+            sent["Acp-Session-Id"] = session_header(session)
         if self._connection_id is not None:
             sent["Acp-Connection-Id"] = self._connection_id
         return self._client.build_request(method, self._address, headers=sent, content=content)
@@ -214,24 +214,8 @@ class HttpTransport(RemoteTransport):
         self._fail(failure)
 
     def stream_absent(self) -> None:
-        """The server has no such stream; that is the end where an answer has to come on it.
-
-        Raises:
-            ConnectionLost: It would never come.
-        """
-        for stream in self._awaited:
-            self._check_awaited(stream)
-
-    def _check_awaited(self, stream: Stream) -> None:
-        """Raise the loss of an answer that no stream can bring: to wait for it would be to wait for ever."""
-        of_connection = self._streams.get(None)
-        if of_connection is not None and of_connection.is_absent and not self._is_read(stream):
-            raise ConnectionLost("the server has no streams, and did not answer in the reply to a request")
-
-    def _await_answer(self, stream: Stream) -> None:
-        """The answer to a request was not in its reply."""
-        self._awaited.add(stream)
-        self._check_awaited(stream)
+        """See `StreamOwner.stream_absent`."""
+        self._awaited.check()
 
     def _open_stream(self, session_id: Stream, *, is_known: bool = True) -> HttpStream:
         stream = self._streams.get(session_id)
@@ -402,7 +386,7 @@ class HttpTransport(RemoteTransport):
         if is_success(response):
             is_taken = self._take_reply(response, body, message.session_id) or has_events(response)
             if message.kind == "request" and not is_taken:
-                self._await_answer(message.session_id)
+                self._awaited.add(message.session_id)
             return
         if status in _GONE:
             raise ConnectionLost(f"the server answered {status}: the connection is gone")
@@ -412,10 +396,7 @@ class HttpTransport(RemoteTransport):
             self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
 
     def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> bool:
-        """Take the message in a reply, if there is one.
-
-        JSON that is none is dropped: what we answer to it would be answered in turn.
-        """
+        """Take the message in a reply. JSON that is none is dropped: what we answer to it would be answered in turn."""
         kind = read_envelope(body).kind if body and is_json(response) else "other"
         if kind == "other":
             return False
@@ -465,7 +446,7 @@ class HttpTransport(RemoteTransport):
                 is_answered = is_answered or read_agent_envelope(text).kind == "answer"
                 await self.take(text, message.session_id)
             if not is_answered:
-                self._await_answer(message.session_id)
+                self._awaited.add(message.session_id)
         except LINK_ERRORS as error:
             raise ConnectionLost(f"the answer to a message broke off: {type(error).__name__}") from error
         finally:
@@ -475,7 +456,8 @@ class HttpTransport(RemoteTransport):
 
     async def _leave(self) -> None:
         """End the connection at the server, where there is one."""
-        streams, self._streams = list(self._streams.values()), {}
+        streams = list(self._streams.values())
+        self._streams.clear()
         for stream in streams:
             await stream.close()
         if self._connection_id is None:
@@ -496,14 +478,3 @@ class HttpTransport(RemoteTransport):
             await self._leave()
         finally:
             await self._client.aclose()
-
-
-def _header_value(session_id: str) -> str:
-    """A session id as the value of a header.
-
-    Raises:
-        ConnectionLost: It cannot be one.
-    """
-    if session_id.isascii() and session_id.isprintable() and session_id.strip() == session_id != "":
-        return session_id
-    raise ConnectionLost("the server chose a session id that no header can have")

@@ -1,8 +1,12 @@
-"""One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends."""
+"""One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends.
+
+`AwaitedAnswers` knows which answers need a stream, for servers that have none.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import httpx2
@@ -24,7 +28,7 @@ from accord.wire.sse import SseReader
 if TYPE_CHECKING:
     from accord.transport.routing import Stream
 
-__all__ = ["HttpStream", "StreamOwner"]
+__all__ = ["AwaitedAnswers", "HttpStream", "StreamOwner"]
 
 # Servers send a comment after 15 seconds of silence; where one did, so much silence means that the link is dead.
 SILENCE_SECONDS = scaled(75.0)
@@ -60,7 +64,11 @@ class StreamOwner(Protocol):
     def acknowledge(self, stream: Stream, cursor: str) -> None: ...
 
     def stream_absent(self) -> None:
-        """The server has no such stream: see `HttpStream.is_absent`."""
+        """The server has no such stream: see `HttpStream.is_absent`.
+
+        Raises:
+            ConnectionLost: An answer has to come on it.
+        """
 
     def stream_failed(self, failure: TransportError) -> None: ...
     def retry_seconds(self) -> float | None: ...
@@ -91,7 +99,7 @@ class HttpStream:
         self._pause_seconds = 0.0
         """How long the server wants a reader to wait that it has sent away."""
         self.is_absent = False
-        """Whether the server lets nobody read it: its messages come on the connection stream, or in replies."""
+        """Whether the server has no such stream: its messages come on the connection stream, or in replies."""
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[bool] = loop.create_future()
         """Whether the server opened it; False if it does not know the session yet."""
@@ -244,3 +252,33 @@ class HttpStream:
         pause_seconds, self._pause_seconds = self._pause_seconds, 0.0
         if not await self._retry.wait(pause_seconds):
             raise ConnectionLost(reason)
+
+
+class AwaitedAnswers:
+    """The streams on which an answer has to come, because it was not in the reply to its request.
+
+    Where no stream can bring it, its caller would wait for ever: `add` and `check` raise `ConnectionLost` instead.
+    """
+
+    def __init__(self, streams: Mapping[Stream, HttpStream]) -> None:
+        self._streams = streams
+        self._awaited: set[Stream] = set()
+
+    def add(self, name: Stream) -> None:
+        self._awaited.add(name)
+        self._check(name)
+
+    def discard(self, name: Stream) -> None:
+        self._awaited.discard(name)
+
+    def check(self) -> None:
+        """Look again: the server was found to lack a stream."""
+        for name in self._awaited:
+            self._check(name)
+
+    def _check(self, name: Stream) -> None:
+        of_connection, stream = self._streams.get(None), self._streams.get(name)
+        if of_connection is None or not of_connection.is_absent:
+            return
+        if stream is None or not stream.is_read:
+            raise ConnectionLost("the server has no streams, and did not answer in the reply to a request")
