@@ -101,6 +101,17 @@ async def test_a_turn_goes_on_over_a_broken_link_and_every_watcher_is_told() -> 
     assert notices(events) == ["warning", "info"]
 
 
+async def test_an_on_link_that_fails_does_not_hold_up_the_connection() -> None:
+    def fail(report: accord.client.LinkReport) -> None:
+        raise RuntimeError(report.kind)
+
+    server = RemoteAgent(is_resumable=True)
+    async with websocket_server(server.talk) as address, accord.connect(address, deadlines=LIMITS) as agent:
+        agent.on_link = fail
+        session = await agent.new_session("/")
+        assert (await session.prompt("hello")).text == "before after"
+
+
 async def test_a_gap_ends_the_turn_with_an_error_and_the_next_one_connects_again() -> None:
     server, events = RemoteAgent(is_resumable=False), list[Event]()
     async with websocket_server(server.talk) as address, accord.connect(address, deadlines=LIMITS) as agent:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+import accord
+from accord.serve import one_token
+from tests.serve.in_process import running
 from tests.serve.raw_clients import INITIALIZE, HttpClient, close, prompt_params, read_reply, request, said, send
 
 STREAM = {"Accept": "text/event-stream"}
@@ -97,6 +100,42 @@ async def test_a_request_gets_its_status(
     reply = await send(shared_server, method, path, headers, body)
     assert reply.status == status
     assert ("www-authenticate" in reply.headers) == (status == 401)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://127.0.0.1/acp", "127.0.0.1", 200),
+        ("HTTP://LocalHost:8080/acp/?a=b", "127.0.0.1", 200),
+        # The host is that of the target, whatever the header says.
+        ("http://127.0.0.1/acp", "evil.example", 200),
+        ("http://evil.example/acp", "127.0.0.1", 403),
+        ("http://evil@127.0.0.1.evil.example/acp", "127.0.0.1", 403),
+        ("http://127.0.0.1/other", "127.0.0.1", 404),
+        ("ftp://127.0.0.1/acp", "127.0.0.1", 404),
+        ("127.0.0.1/acp", "127.0.0.1", 404),
+    ],
+)
+async def test_the_target_of_a_request_may_be_a_whole_address(
+    shared_server: int, target: str, host: str, status: int
+) -> None:
+    body = request(0, "initialize", INITIALIZE)
+    reply = await send(shared_server, "POST", target, {**TOKEN, "Host": host}, body)
+    assert reply.status == status
+
+
+async def test_a_page_of_an_allowed_origin_is_told_what_it_may_do_by_a_response_without_a_body(tmp_path: Path) -> None:
+    agent = accord.Agent("for-pages", store=None)
+    page = "http://page.example"
+    application = agent.asgi(authenticate=one_token("secret"), root=tmp_path, origins=[page])
+    async with running(application) as port:
+        reply = await send(port, "OPTIONS", headers={"Origin": page, "Access-Control-Request-Method": "POST"})
+        assert reply.status == 204
+        assert reply.headers["access-control-allow-origin"] == page
+        assert "authorization" in reply.headers["access-control-allow-headers"].lower()
+        # RFC 9110, 8.6: a server must not send it with this status.
+        assert "content-length" not in reply.headers
+        await application.close()
 
 
 @pytest.mark.parametrize(("body", "code"), [(b"{", -32700), (ARRAY, -32600), (b"42", -32600)])

@@ -71,6 +71,28 @@ async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path
         assert (tmp_path / "root" / "cancelled").exists()
 
 
+async def test_sigterm_does_not_wait_for_a_client_that_has_left(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent", "--drain", "600") as server:
+        async with HttpClient(server.port) as client:
+            session_id = await client.new_session(str(tmp_path / "root"))
+            for stream in client.streams.values():
+                stream.cut()
+            # Its answer, and what was said before, have no reader.
+            await client.post(request("left", "session/prompt", prompt_params(session_id, "hello")))
+            async with asyncio.timeout(limit(20.0)):
+                while value_of(await metrics_of(server.port), "accord_links"):
+                    await asyncio.sleep(0.02)
+                while not value_of(await metrics_of(server.port), "accord_waiting_bytes"):
+                    await asyncio.sleep(0.02)
+        server.terminate()
+        async with asyncio.timeout(limit(30.0)):
+            assert await server.process.wait() == 0
+
+
+async def metrics_of(port: int) -> str:
+    return (await send(port, "GET", "/metrics")).body.decode()
+
+
 THRESHOLDS = """\
 import gc
 

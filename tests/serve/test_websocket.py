@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.serve.raw_clients import INITIALIZE, WebSocketClient, prompt_params, request, said
+from tests.serve.raw_clients import INITIALIZE, WebSocketClient, close, open_request, prompt_params, request, said
 from tests.serve.server_process import serving
 
 
@@ -41,6 +41,38 @@ async def test_an_upgrade_is_refused_with_its_status(shared_server: int, headers
         async with WebSocketClient(url, None, headers=headers):
             pass
     assert refused.value.response.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("offered", "selected"),
+    [
+        ([], None),
+        (["acp", "other"], "acp"),
+        # So long a name may be a secret, which is not repeated.
+        (["token." + "A" * 43, "acp"], "acp"),
+        (["token." + "A" * 43], None),
+    ],
+)
+async def test_the_first_subprotocol_that_is_offered_is_selected(
+    shared_server: int, offered: list[str], selected: str | None
+) -> None:
+    async with WebSocketClient(f"ws://127.0.0.1:{shared_server}/acp", subprotocols=offered or None) as client:
+        assert client.socket.subprotocol == selected
+        await client.initialize()
+
+
+async def test_the_target_of_an_upgrade_may_be_a_whole_address(shared_server: int) -> None:
+    upgrade = {
+        "Authorization": "Bearer secret",
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    for host, status in (("127.0.0.1", 101), ("evil.example", 403)):
+        reply, writer = await open_request(shared_server, "GET", f"http://{host}/acp", upgrade)
+        await close(writer)
+        assert reply.status == status
 
 
 @pytest.mark.parametrize(

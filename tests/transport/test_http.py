@@ -395,6 +395,47 @@ async def test_a_refused_request_is_answered_with_an_error(status: int) -> None:
         assert answer["error"]["data"] == {"status": status}
 
 
+@pytest.mark.parametrize("status", [429, 503])
+async def test_an_answer_that_the_server_was_too_busy_for_is_sent_again(status: int) -> None:
+    server, is_taken = Server(), asyncio.Event()
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        await request.chunk(serialize_event(b'{"jsonrpc":"2.0","id":7,"method":"session/request_permission"}'))
+        await asyncio.Event().wait()
+
+    async def post(request: Request) -> None:
+        is_busy = len(server.of("POST")) == 2
+        await request.answer(status if is_busy else 202)
+        if not is_busy:
+            is_taken.set()
+
+    server.streams[""] = stream
+    server.posts = post
+    async with connected(server.handle) as client:
+        await client.receive()
+        await client.transport.send(b'{"jsonrpc":"2.0","id":7,"result":{}}')
+        async with asyncio.timeout(limit(20.0)):
+            await is_taken.wait()
+        assert server.of("POST")[-1].body == server.of("POST")[-2].body
+
+
+async def test_a_connection_that_was_idle_is_not_used_again_at_the_moment_when_servers_close_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("accord.transport.http.IDLE_SECONDS", 0.05)
+    server = Server()
+    server.posts = lambda request: request.answer(
+        200, b'{"jsonrpc":"2.0","id":"x","result":{}}', Content_Type="application/json"
+    )
+    async with connected(server.handle) as client:
+        await client.call("x")
+        await asyncio.sleep(0.2)
+        await client.call("x")
+    before, after = server.of("POST")[-2:]
+    assert before.writer is not after.writer
+
+
 @pytest.mark.parametrize("status", [401, 404, 410])
 async def test_a_connection_that_the_server_forgot_is_lost(status: int) -> None:
     server = Server()

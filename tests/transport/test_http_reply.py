@@ -262,3 +262,106 @@ async def test_a_reader_that_was_sent_away_waits_as_long_as_the_server_wants(del
     async with connected(server.handle) as client:
         await client.receive(2)
     assert delays[0] == 1.5
+
+
+async def test_a_reader_that_was_refused_waits_as_long_as_the_server_wants(delays: list[float]) -> None:
+    server = Server()
+
+    async def stream(request: Request) -> None:
+        if len(server.of("GET")) == 1:
+            await request.answer(503, Retry_After="2")
+            return
+        await request.stream()
+        await request.chunk(serialize_event(update(1)))
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive() == [update(1)]
+    assert delays == [2.0]
+
+
+# --- servers that have no streams, or one alone
+
+
+PROMPT = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s"}}'
+
+
+async def no_stream(request: Request) -> None:
+    await request.answer(405, Allow="POST, DELETE")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_a_server_without_streams_answers_in_replies(kind: str) -> None:
+    server = Server()
+
+    async def post(request: Request) -> None:
+        text = answer_to(request, sessionId="s")
+        await request.answer(200, serialize_event(text) if "event" in kind else text, Content_Type=kind)
+
+    server.streams.update({"": no_stream, "s": no_stream})
+    server.posts = post
+    async with connected(server.handle) as client:
+        await client.call("session/new")
+        for _ in range(3):
+            await client.call("session/prompt", sessionId="s")
+        assert client.kinds == []
+    # Each stream was asked for once.
+    assert sorted(request.headers.get("acp-session-id", "") for request in server.of("GET")) == ["", "s"]
+
+
+@pytest.mark.parametrize("is_in_reply", [False, True])
+async def test_a_server_with_the_connection_stream_alone_says_everything_on_it(is_in_reply: bool) -> None:  # noqa: FBT001
+    server, texts = Server(), asyncio.Queue[bytes]()
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        while True:
+            await request.chunk(serialize_event(await texts.get()))
+
+    async def post(request: Request) -> None:
+        answer = answer_to(request, sessionId="s")
+        if is_in_reply:
+            # The answer is there before what was said in the turn.
+            await request.answer(200, answer, Content_Type="application/json")
+            texts.put_nowait(update(1))
+            return
+        texts.put_nowait(update(1))
+        texts.put_nowait(answer)
+        await request.answer(202)
+
+    server.streams.update({"": stream, "s": no_stream})
+    server.posts = post
+    async with connected(server.handle) as client:
+        await client.call("session/new")
+        await client.transport.send(PROMPT)
+        received = [await client.receive() for _ in range(3 if is_in_reply else 2)]
+        assert json.loads(received[-1][0])["id"] == 3
+        assert client.kinds == []
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("events", [b"", b": nothing\n\n"])
+async def test_an_answer_that_no_stream_can_bring_is_a_gap_and_no_call_hangs(is_late: bool, events: bytes) -> None:  # noqa: FBT001
+    server, is_asked = Server(), asyncio.Event()
+
+    async def stream(request: Request) -> None:
+        if is_late:
+            await is_asked.wait()
+            await asyncio.sleep(0.1)
+        await no_stream(request)
+
+    async def post(request: Request) -> None:
+        is_asked.set()
+        if not is_late:
+            await asyncio.sleep(0.1)
+        await request.answer(
+            200 if events else 202, events, **({"Content_Type": "text/event-stream"} if events else {})
+        )
+
+    server.streams[""] = stream
+    server.posts = post
+    async with connected(server.handle) as client:
+        with pytest.raises(ConnectionLost):
+            await client.call("session/list")
+        assert client.kinds == ["gap"]

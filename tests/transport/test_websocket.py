@@ -217,6 +217,18 @@ async def test_a_server_that_closes_is_a_clean_end() -> None:
         assert client.kinds == []
 
 
+async def test_a_close_frame_without_a_code_is_a_clean_end() -> None:
+    async def talk(socket: ServerConnection) -> None:
+        await talk_once(socket)
+        socket.transport.write(b"\x88\x00")
+        await socket.wait_closed()
+
+    async with websocket_server(talk) as address, connected(address) as client:
+        async with asyncio.timeout(limit(20.0)):
+            assert await client.transport.receive() == []
+        assert client.kinds == []
+
+
 async def test_binary_messages_and_fragments_are_texts() -> None:
     async def talk(socket: ServerConnection) -> None:
         await talk_once(socket)

@@ -137,7 +137,11 @@ class Inbox:
         log.warning("the link to the agent: %s (%s)", report.kind, report.reason)
         for session in self._sessions.values():
             session._apply(_LINK_NOTICES[report.kind](report.reason))
-        on_link(report)
+        try:
+            on_link(report)
+        except Exception:
+            # The link goes on, or ends, all the same.
+            log.exception("on_link failed")
 
     async def lost(self, error: AccordError) -> None:
         """The agent is gone: end the services that run for it."""

@@ -23,6 +23,7 @@ access_log = logging.getLogger("accord.serve.access")
 
 ENDPOINT = "/acp"
 _ENDPOINTS = frozenset({"", ENDPOINT})
+_SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _EXPOSED = "Acp-Connection-Id, Acp-Session-Id"
 _ALLOWED = (
     "Authorization, Content-Type, Accept, Last-Event-ID, Acp-Connection-Id, Acp-Session-Id, Accord-Message-Number"
@@ -47,9 +48,9 @@ class AgentApplication:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, send)
+            await self._http(_in_origin_form(scope), receive, send)
         elif scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
+            await self._websocket(_in_origin_form(scope), receive, send)
 
     async def start(self) -> None:
         """Look at the store and the other nodes, where there is a fleet; a server does this before it listens.
@@ -145,7 +146,8 @@ class AgentApplication:
             principal, credentials = await self._access.principal(headers, _client(scope))
             who = principal.name
             extensions = scope.get("extensions") or {}
-            socket = ServedSocket(self._connections, principal, credentials, receive, send, extensions)
+            subprotocols = scope.get("subprotocols") or ()
+            socket = ServedSocket(self._connections, principal, credentials, receive, send, extensions, subprotocols)
             link = await socket.serve()
             if link is not None:
                 # From here on no task waits for the socket; the link logs its end.
@@ -215,6 +217,22 @@ class AgentApplication:
 
 
 _LEFT = 499
+
+
+def _in_origin_form(scope: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The scope of a request whose target may be a whole address, as for a proxy.
+
+    RFC 9112, 3.2.2: it is served, and the host is that of the address, whatever the header says.
+    """
+    path = str(scope["path"])
+    if path.startswith("/"):
+        return scope
+    scheme, separator, rest = path.partition("://")
+    if not separator or scheme.lower() not in _SCHEMES:
+        return scope
+    authority, slash, rest = rest.partition("/")
+    headers = [field for field in scope["headers"] if field[0].lower() != b"host"]
+    return {**scope, "path": slash + rest, "headers": [(b"host", authority.encode()), *headers]}
 
 
 def _path(scope: Mapping[str, Any]) -> str:

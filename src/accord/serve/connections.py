@@ -31,6 +31,8 @@ SWEEP_SECONDS = 1.0
 RECHECK_SECONDS = scaled(30.0)
 STOP_SECONDS = scaled(10.0)
 DRAIN_POLL_SECONDS = 0.05
+# A client that lost its link tries again within this.
+RETURN_SECONDS = scaled(2.0)
 
 
 class Connections:
@@ -282,10 +284,10 @@ class Connections:
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
-        working = [each for each in self._all.values() if each.is_busy or each.streams.waiting_bytes]
+        # What a client that lost its link did not get is in the log, which it gets when it loads the session.
+        left_at = time.monotonic() - (0.0 if self.fleet is not None else RETURN_SECONDS)
+        working = [each for each in self._all.values() if each.is_busy or each.has_unread(left_at)]
         if self.fleet is not None:
-            # What a client that lost its link did not get is in the log, which it gets wherever it loads the session.
-            working = [each for each in working if each.is_busy or each.links]
             for connection in [each for each in self._all.values() if each not in working]:
                 connection.end("the server ends")
         return bool(working)

@@ -203,6 +203,10 @@ class RemoteConnection:
         """Whether the agent works for the client: a request is not answered, or a question waits."""
         return bool(self._calls or self._questions or self._abandoned)
 
+    def has_unread(self, left_at: float) -> bool:
+        """Whether something waits for a client that is here, or was here after that time."""
+        return bool(self.streams.waiting_bytes) and (self.links > 0 or self.detached_at > left_at)
+
     # --- a takeover
 
     def adopt(self, orphan: RemoteConnection) -> None:

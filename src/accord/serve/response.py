@@ -10,6 +10,8 @@ from accord.serve.access import HttpRefusal
 
 __all__ = ["Receive", "Send", "read_body", "respond"]
 
+_NO_CONTENT = 204
+
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 """Receives one event of ASGI."""
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -44,7 +46,9 @@ async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: 
 
 async def respond(send: Send, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> int:
     """Send a whole response; the status."""
-    given = {"Content-Length": str(len(body)), **(headers or {})}
+    # RFC 9110, 8.6: no length where there is no content.
+    length = {} if status == _NO_CONTENT else {"Content-Length": str(len(body))}
+    given = {**length, **(headers or {})}
     encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in given.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})

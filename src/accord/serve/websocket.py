@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from accord.errors import InvalidRequest, RequestError
@@ -32,6 +32,7 @@ __all__ = ["ServedSocket"]
 log = logging.getLogger("accord.serve")
 
 _NO_CODE = 1005
+_SUBPROTOCOL_CHARACTERS = 32
 
 
 class _Closed(Exception):
@@ -59,6 +60,7 @@ class ServedSocket:
         receive: Receive,
         send: Send,
         extensions: Mapping[str, Any],
+        subprotocols: Sequence[str] = (),
     ) -> None:
         self._connections = connections
         self._principal = principal
@@ -67,6 +69,9 @@ class ServedSocket:
         self._send = send
         self._takes_texts = TEXTS in extensions
         self._extensions = extensions
+        # ACP has none, but browsers and others end a socket if the server selects none of those that they offered. A
+        # longer one may be a secret of a page, which can send no other header: it is not repeated.
+        self._subprotocol = next((name for name in subprotocols if len(name) <= _SUBPROTOCOL_CHARACTERS), None)
         self._connection_id = connections.new_id()
         self._is_reading = False
         self._attached: RemoteConnection | None = None
@@ -76,7 +81,7 @@ class ServedSocket:
         """Accept the socket and serve it until it is gone; or until its connection has begun, if it can be linked."""
         self._connections.check_room(self._principal)
         header = (b"acp-connection-id", self._connection_id.encode())
-        await self._send({"type": "websocket.accept", "headers": [header]})
+        await self._send({"type": "websocket.accept", "subprotocol": self._subprotocol, "headers": [header]})
         connection = await self._begin_link()
         if connection is None:
             return None

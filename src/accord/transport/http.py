@@ -25,6 +25,7 @@ from accord.transport.remote import (
     needs_extra,
     refusal_of,
     request_headers,
+    session_header,
 )
 from accord.transport.replay_barrier import ReplayBarriers
 from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
@@ -41,7 +42,7 @@ with needs_extra():
     import httpx2
 
     from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
-    from accord.transport.http_stream import HttpStream
+    from accord.transport.http_stream import AwaitedAnswers, HttpStream
 
 if TYPE_CHECKING:
     from accord.transport.routing import Stream
@@ -56,9 +57,11 @@ OPEN_SECONDS = scaled(2.0)
 OVERTAKE_SECONDS = scaled(0.25)
 DELETE_SECONDS = scaled(1.0)
 MAX_BODY_BYTES = 64 * 1024
+# Many servers close a connection that was idle for five seconds: a message that crosses that end is lost.
+IDLE_SECONDS = 4.0
 
 _GONE = frozenset({401, 403, 404, 410})
-_TRY_AGAIN = frozenset({502, 503, 504})
+_TRY_AGAIN = frozenset({429, 502, 503, 504})
 _MISSING = 400
 _INTERNAL_ERROR = -32603
 
@@ -90,7 +93,7 @@ class HttpTransport(RemoteTransport):
             headers={"Accept-Encoding": "identity", **headers},
             verify=True if options.tls is None else options.tls,
             # One connection per open stream: with a limit, a session too many would wait for ever.
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=IDLE_SECONDS),
             timeout=httpx2.Timeout(None, connect=options.connect_seconds),
             follow_redirects=False,
         )
@@ -103,6 +106,7 @@ class HttpTransport(RemoteTransport):
         self._number = 0
         self._has_answers_in_replies = False
         """Whether the server answered a request in the reply to its POST, which then may come late."""
+        self._awaited = AwaitedAnswers(self._streams)
         self._cursors: dict[Stream, str] = {}
         self._acknowledging: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
@@ -136,7 +140,7 @@ class HttpTransport(RemoteTransport):
         """A request to the address, on this connection."""
         sent = dict(headers)
         if session is not None:
-            sent["Acp-Session-Id"] = _header_value(session)
+            sent["Acp-Session-Id"] = session_header(session)
         if self._connection_id is not None:
             sent["Acp-Connection-Id"] = self._connection_id
         return self._client.build_request(method, self._address, headers=sent, content=content)
@@ -167,11 +171,13 @@ class HttpTransport(RemoteTransport):
             return
         if change.is_open:
             self._open_stream(change.session_id)
-        elif (closed := self._streams.pop(change.session_id, None)) is not None:
+            return
+        self._awaited.discard(change.session_id)
+        if (closed := self._streams.pop(change.session_id, None)) is not None:
             # Not awaited: it may be the very stream that is just being read.
             self._begin(closed.close())
 
-    def _is_read(self, session_id: str) -> bool:
+    def _is_read(self, session_id: Stream) -> bool:
         stream = self._streams.get(session_id)
         return stream is not None and stream.is_read
 
@@ -207,9 +213,13 @@ class HttpTransport(RemoteTransport):
         """A stream cannot be read any more: the connection is of no use."""
         self._fail(failure)
 
+    def stream_absent(self) -> None:
+        """See `StreamOwner.stream_absent`."""
+        self._awaited.check()
+
     def _open_stream(self, session_id: Stream, *, is_known: bool = True) -> HttpStream:
         stream = self._streams.get(session_id)
-        if stream is None or stream.task.done():
+        if stream is None or (stream.task.done() and not stream.is_absent):
             stream = self._streams[session_id] = HttpStream(self, session_id, is_known=is_known)
         return stream
 
@@ -338,7 +348,7 @@ class HttpTransport(RemoteTransport):
     async def _deliver_whole(self, text: bytes, message: Envelope, session: Stream, instead: Stream) -> None:
         """Send one message until the server has it."""
         retry = Retry(self.retry_seconds())
-        while isinstance(outcome := await self._post_once(text, session), str):
+        while isinstance(outcome := await self._post_once(text, message, session), str):
             if not retry.is_running:
                 self.options.on_link(LinkReport("lost", outcome))
             if not await retry.wait():
@@ -355,7 +365,7 @@ class HttpTransport(RemoteTransport):
             return
         self._judge(response, body, message)
 
-    async def _post_once(self, text: bytes, session: Stream) -> tuple[httpx2.Response, bytes] | str:
+    async def _post_once(self, text: bytes, message: Envelope, session: Stream) -> tuple[httpx2.Response, bytes] | str:
         """Send one message once; a string says why it has to be sent again."""
         try:
             response, body = await self._post(text, session)
@@ -366,14 +376,17 @@ class HttpTransport(RemoteTransport):
             if not self.is_resumable:
                 raise ConnectionLost(f"{failure}, and the server cannot say what it received") from error
             return failure
-        if response.status_code in _TRY_AGAIN and self.is_resumable:
+        # An answer counts once, however often it comes; without it a turn would wait for ever.
+        if response.status_code in _TRY_AGAIN and (self.is_resumable or message.kind == "answer"):
             return f"the server answered {response.status_code}"
         return response, body
 
     def _judge(self, response: httpx2.Response, body: bytes, message: Envelope) -> None:
         status = response.status_code
         if is_success(response):
-            self._take_reply(response, body, message.session_id)
+            is_taken = self._take_reply(response, body, message.session_id) or has_events(response)
+            if message.kind == "request" and not is_taken:
+                self._awaited.add(message.session_id)
             return
         if status in _GONE:
             raise ConnectionLost(f"the server answered {status}: the connection is gone")
@@ -382,17 +395,18 @@ class HttpTransport(RemoteTransport):
             error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
             self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
 
-    def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> None:
+    def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> bool:
         """Take the message in a reply. JSON that is none is dropped: what we answer to it would be answered in turn."""
         kind = read_envelope(body).kind if body and is_json(response) else "other"
         if kind == "other":
-            return
+            return False
         if kind == "answer":
             self._has_answers_in_replies = True
-            if session is not None and self._is_read(session):
+            if session is not None and (self._is_read(session) or self._is_read(None)):
                 self._begin(self._receive_late(body))
-                return
+                return True
         self._receive(body, None)
+        return True
 
     async def _receive_late(self, answer: bytes) -> None:
         """Take an answer that may have overtaken what the server wrote to the stream of its session before."""
@@ -408,7 +422,7 @@ class HttpTransport(RemoteTransport):
         async with asyncio.timeout(None if self._has_answers_in_replies else POST_SECONDS):
             response = await self.open(request)
             if is_success(response) and has_events(response) and self._connection_id is not None:
-                self._begin(self._or_fail(self._read_events(response, read_envelope(text).session_id)))
+                self._begin(self._or_fail(self._read_events(response, read_envelope(text))))
                 return response, b""
             try:
                 return response, await self._read_reply(response)
@@ -425,10 +439,14 @@ class HttpTransport(RemoteTransport):
                 return text
         return b""
 
-    async def _read_events(self, response: httpx2.Response, session: Stream) -> None:
+    async def _read_events(self, response: httpx2.Response, message: Envelope) -> None:
+        is_answered = message.kind != "request"
         try:
             async for text in texts_of(response, self.options.max_bytes):
-                await self.take(text, session)
+                is_answered = is_answered or read_agent_envelope(text).kind == "answer"
+                await self.take(text, message.session_id)
+            if not is_answered:
+                self._awaited.add(message.session_id)
         except LINK_ERRORS as error:
             raise ConnectionLost(f"the answer to a message broke off: {type(error).__name__}") from error
         finally:
@@ -438,7 +456,8 @@ class HttpTransport(RemoteTransport):
 
     async def _leave(self) -> None:
         """End the connection at the server, where there is one."""
-        streams, self._streams = list(self._streams.values()), {}
+        streams = list(self._streams.values())
+        self._streams.clear()
         for stream in streams:
             await stream.close()
         if self._connection_id is None:
@@ -459,14 +478,3 @@ class HttpTransport(RemoteTransport):
             await self._leave()
         finally:
             await self._client.aclose()
-
-
-def _header_value(session_id: str) -> str:
-    """A session id as the value of a header.
-
-    Raises:
-        ConnectionLost: It cannot be one.
-    """
-    if session_id.isascii() and session_id.isprintable() and session_id.strip() == session_id != "":
-        return session_id
-    raise ConnectionLost("the server chose a session id that no header can have")

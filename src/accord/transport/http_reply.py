@@ -22,6 +22,7 @@ __all__ = [
     "is_success",
     "last_text",
     "read_body",
+    "retry_seconds",
     "texts_of",
 ]
 
@@ -29,6 +30,7 @@ LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
 """The errors of a link that breaks, or brings something that cannot be read."""
 
 _SUCCESS = 2
+_RETRY_DIGITS = 9
 
 
 def is_success(response: httpx2.Response) -> bool:
@@ -45,6 +47,12 @@ def has_events(response: httpx2.Response) -> bool:
 
 def _type_of(response: httpx2.Response) -> str:
     return str(response.headers.get("content-type", "")).lower()
+
+
+def retry_seconds(response: httpx2.Response) -> float:
+    """How long the server wants to be left alone; 0 where it does not say, or names a date."""
+    value = str(response.headers.get("retry-after", ""))
+    return float(value) if value.isascii() and value.isdigit() and len(value) <= _RETRY_DIGITS else 0.0
 
 
 def chunks_of(response: httpx2.Response) -> AsyncIterator[bytes]:

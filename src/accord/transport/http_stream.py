@@ -1,15 +1,26 @@
-"""One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends."""
+"""One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends.
+
+`AwaitedAnswers` knows which answers need a stream, for servers that have none.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 
 from accord.errors import ConnectionLost, TransportError
 from accord.time_scale import scaled
-from accord.transport.http_reply import LINK_ERRORS, check_fault, chunks_of, has_events, last_text
+from accord.transport.http_reply import (
+    LINK_ERRORS,
+    check_fault,
+    chunks_of,
+    has_events,
+    last_text,
+    retry_seconds,
+)
 from accord.transport.remote import LinkReport, RemoteOptions, Retry
 from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
 from accord.wire.sse import SseReader
@@ -17,7 +28,7 @@ from accord.wire.sse import SseReader
 if TYPE_CHECKING:
     from accord.transport.routing import Stream
 
-__all__ = ["HttpStream", "StreamOwner"]
+__all__ = ["AwaitedAnswers", "HttpStream", "StreamOwner"]
 
 # Servers send a comment after 15 seconds of silence; where one did, so much silence means that the link is dead.
 SILENCE_SECONDS = scaled(75.0)
@@ -25,7 +36,7 @@ SILENCE_SECONDS = scaled(75.0)
 # A server may answer the call that opens a session a moment before it knows the session.
 NOT_YET_SECONDS = scaled(5.0)
 
-_OK, _CONFLICT = 200, 409
+_OK, _NO_STREAM, _CONFLICT = 200, 405, 409
 _MEANING = {
     200: "the server answered with something that is no stream of events",
     404: "the server does not have the connection any more",
@@ -51,6 +62,14 @@ class StreamOwner(Protocol):
         """Take one text of a stream; waits while there is no space."""
 
     def acknowledge(self, stream: Stream, cursor: str) -> None: ...
+
+    def stream_absent(self) -> None:
+        """The server has no such stream: see `HttpStream.is_absent`.
+
+        Raises:
+            ConnectionLost: An answer has to come on it.
+        """
+
     def stream_failed(self, failure: TransportError) -> None: ...
     def retry_seconds(self) -> float | None: ...
 
@@ -79,6 +98,8 @@ class HttpStream:
         """Whether the loss of the link was reported, and its return was not."""
         self._pause_seconds = 0.0
         """How long the server wants a reader to wait that it has sent away."""
+        self.is_absent = False
+        """Whether the server has no such stream: its messages come on the connection stream, or in replies."""
         loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[bool] = loop.create_future()
         """Whether the server opened it; False if it does not know the session yet."""
@@ -139,19 +160,33 @@ class HttpStream:
                 self._owner.options.on_link(LinkReport("resumed", "the stream goes on"))
             self._retry.opened()
             return True
+        await self._refused(response, is_first=is_first)
+        return False
+
+    async def _refused(self, response: httpx2.Response, *, is_first: bool) -> None:
+        """The server did not open it: wait before it is asked again.
+
+        Raises:
+            ConnectionLost: It will not open it.
+        """
+        status = response.status_code
         if is_first and self._stream is not None and status in _NOT_YET:
             if not self._is_known:
                 self.opened.set_result(False)
             else:
                 await self._lost(f"the server answered {status}", is_broken=False, limit_seconds=NOT_YET_SECONDS)
+        elif is_first and status == _NO_STREAM:
+            self.is_absent = True
+            self.opened.set_result(False)
+            self._owner.stream_absent()
         elif status == _CONFLICT and not self._last_id:
             # It still has an earlier reader: one that we closed a moment ago.
             await self._lost("the server has another reader", is_broken=False, limit_seconds=NOT_YET_SECONDS)
         elif status in _TRY_AGAIN:
+            self._pause_seconds = retry_seconds(response)
             await self._lost(f"the server answered {status}", is_broken=False)
         else:
             raise ConnectionLost(_MEANING.get(status, f"the server answered {status} to the reader of a stream"))
-        return False
 
     async def _read(self, response: httpx2.Response) -> None:
         reader = SseReader(self._owner.options.max_bytes)
@@ -217,3 +252,33 @@ class HttpStream:
         pause_seconds, self._pause_seconds = self._pause_seconds, 0.0
         if not await self._retry.wait(pause_seconds):
             raise ConnectionLost(reason)
+
+
+class AwaitedAnswers:
+    """The streams on which an answer has to come, because it was not in the reply to its request.
+
+    Where no stream can bring it, its caller would wait for ever: `add` and `check` raise `ConnectionLost` instead.
+    """
+
+    def __init__(self, streams: Mapping[Stream, HttpStream]) -> None:
+        self._streams = streams
+        self._awaited: set[Stream] = set()
+
+    def add(self, name: Stream) -> None:
+        self._awaited.add(name)
+        self._check(name)
+
+    def discard(self, name: Stream) -> None:
+        self._awaited.discard(name)
+
+    def check(self) -> None:
+        """Look again: the server was found to lack a stream."""
+        for name in self._awaited:
+            self._check(name)
+
+    def _check(self, name: Stream) -> None:
+        of_connection, stream = self._streams.get(None), self._streams.get(name)
+        if of_connection is None or not of_connection.is_absent:
+            return
+        if stream is None or not stream.is_read:
+            raise ConnectionLost("the server has no streams, and did not answer in the reply to a request")

@@ -32,6 +32,7 @@ __all__ = [
     "needs_extra",
     "refusal_of",
     "request_headers",
+    "session_header",
 ]
 
 ADDRESS_SCHEMES = frozenset({"ws", "wss", "http", "https"})
@@ -120,6 +121,17 @@ def request_headers(address: str, options: RemoteOptions) -> dict[str, str]:
             )
         headers["Authorization"] = f"Bearer {options.token}"
     return headers
+
+
+def session_header(session_id: str) -> str:
+    """A session id as the value of a header.
+
+    Raises:
+        ConnectionLost: It cannot be one.
+    """
+    if session_id.isascii() and session_id.isprintable() and session_id.strip() == session_id != "":
+        return session_id
+    raise ConnectionLost("the server chose a session id that no header can have")
 
 
 def _is_loopback(host: str) -> bool:

@@ -29,6 +29,8 @@ CLOSE_SECONDS = scaled(1.0)
 # After these the other side has ended the connection; after all others the link is only broken (docs/remote-wire.md).
 _FINAL_CODES = frozenset({1000, 1002, 1003, 1007, 1008, 1009, 1010, 1011})
 _TOO_BIG = 1009
+# A close frame without a code is as deliberate as one with 1000.
+_CLEAN_CODES = frozenset({1000, 1005})
 
 
 class WebSocketLink(ClientConnection):
@@ -130,10 +132,9 @@ class WebSocketLink(ClientConnection):
         if received is None and sent is not None and sent.code == _TOO_BIG:
             return FrameError("a message is over the size limit", limit_bytes=self.max_bytes), True
         if received is not None:
-            is_clean = received.code == 1000  # noqa: PLR2004 - the code for a normal end
-            return ConnectionLost(
-                f"the server closed with {received.code}", clean=is_clean
-            ), received.code in _FINAL_CODES
+            is_clean = received.code in _CLEAN_CODES
+            failure = ConnectionLost(f"the server closed with {received.code}", clean=is_clean)
+            return failure, is_clean or received.code in _FINAL_CODES
         if sent is not None and sent.code in _FINAL_CODES:
             return ConnectionLost("the server broke the rules of WebSocket"), True
         return ConnectionLost("the connection to the server broke"), False
