@@ -49,6 +49,7 @@ to copy:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     line = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     _take_any_text()
     try:
         status = _main(line)
@@ -62,6 +63,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _open_closed_streams() -> None:
+    """Put the null device in the place of a standard stream that was closed by the caller, as `>&-` does.
+
+    Otherwise the next file or pipe that is opened would get its number, and be taken for that stream.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            # Programs that are started have it too.
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            else:
+                os.set_inheritable(number, True)
+        mode = "w" if number else "r"
+        setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process runs
 
 
 def _take_any_text() -> None:
