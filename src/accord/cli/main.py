@@ -77,14 +77,12 @@ def _open_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             null = os.open(os.devnull, os.O_RDWR)
-            # Programs that are started have it too.
-            os.dup2(null, number)
             if null != number:
+                os.dup2(null, number)
                 os.close(null)
-            else:
-                os.set_inheritable(number, True)
-        mode = "w" if number else "r"
-        setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process runs
+            # Programs that are started have it too.
+            os.set_inheritable(number, True)  # noqa: FBT003 - it takes no names
+        setattr(sys, name, os.fdopen(os.dup(number), "w" if number else "r", encoding="utf-8"))
 
 
 def _take_any_text() -> None:
