@@ -62,7 +62,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        return _stop_writing(error)
     return status
+
+
+def _stop_writing(error: OSError) -> int:
+    """Report that stdout takes no more, and write nothing more to it: its disk is full, for example."""
+    from accord.cli.fault import unforeseen  # noqa: PLC0415 - only when something is wrong
+    from accord.cli.show.screen import silence  # noqa: PLC0415
+    from accord.cli.status import complain  # noqa: PLC0415
+
+    silence()
+    failure = unforeseen(error)
+    complain(failure)
+    return failure.status
 
 
 def _open_closed_streams() -> None:
