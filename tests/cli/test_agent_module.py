@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,19 @@ async def test_what_cannot_be_served_is_said_in_a_sentence(project: Path, source
             await session.prompt("hello")
     assert word in raised.value.message
     assert "secret" not in raised.value.message
+
+
+@pytest.mark.parametrize("text", ["nowhere:agent", "nowhere.py:agent", "it:nope", "it:number"])
+def test_a_misspelt_name_is_no_traceback(project: Path, text: str) -> None:
+    (project / "it.py").write_text("number = 5\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "accord", "run", text, "hi"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit(60), check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"accord: prompt: the agent answered with an error: {text} " in done.stderr
+    assert f"{text} cannot be served: " in done.stderr
+    assert 'File "' not in done.stderr
 
 
 async def test_an_agent_of_ours_is_imported_first(project: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from accord.cli.fault import DATA_CHARACTERS, failure_of
 from accord.cli.status import Status
-from accord.errors import DeadlineExceeded, request_error
+from accord.errors import ConnectFailed, DeadlineExceeded, request_error
 from tests.cli.command import Accord, scripted
 
 
@@ -72,6 +72,18 @@ def test_an_agent_that_does_not_stop_was_ended_and_gets_no_more_time() -> None:
     assert failure.status == Status.TIMEOUT
     assert "30 s, so the agent was ended" in failure.line
     assert "--timeout" not in failure.line
+
+
+@pytest.mark.parametrize(
+    ("argv", "agent", "advice"),
+    [
+        (("my-agent",), "mine", "Is it installed and on the PATH? See: accord agents info mine"),
+        (("my-agent",), "", "Is it installed and on the PATH?"),
+        ((), "", ""),
+    ],
+)
+def test_a_command_without_a_name_is_not_looked_up(argv: tuple[str, ...], agent: str, advice: str) -> None:
+    assert failure_of(ConnectFailed("no", argv=argv), "start", agent).advice == advice
 
 
 def test_nothing_in_the_data_steers_the_terminal(accord: Accord) -> None:

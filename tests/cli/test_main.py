@@ -140,3 +140,31 @@ def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
         check=False,
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("--version", 0), ("agents ls", 0), ("sessions ls", 0), ("run demo hello -o events", 0), ("nonesuch", 2)],
+)
+def test_a_closed_stream_is_no_traceback_and_changes_no_status(
+    accord: Accord, words: str, status: int, closed: str
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{shlex.join(accord.argv)} {words} {closed}"],
+        stdin=subprocess.DEVNULL, env=accord.env, cwd=accord.cwd, capture_output=True, text=True, timeout=limit(60),
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
+@pytest.mark.parametrize("words", ["--version", "--help", "agents ls", "run demo hello"])
+def test_an_output_that_takes_nothing_is_one_line(accord: Accord, words: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{shlex.join(accord.argv)} {words} > /dev/full"],
+        stdin=subprocess.DEVNULL, env=accord.env, cwd=accord.cwd, capture_output=True, text=True, timeout=limit(60),
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "accord: system: No space left on device\n")

@@ -29,7 +29,10 @@ class Tapped:
         self, command: Sequence[str], *options: str, env: dict[str, str] | None = None, limits: str = ""
     ) -> None:
         argv = [*TAP, *options, "--", *command]
+        environment = {**os.environ, **(env or {})}
         if limits:
+            # Python keeps bytecode that is cut by a limit of file sizes, and fails to import it from then on.
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
             argv = ["sh", "-c", f'{limits}; exec "$@"', "sh", *argv]
         self.process = subprocess.Popen(
             argv,
@@ -37,7 +40,7 @@ class Tapped:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env={**os.environ, **(env or {})},
+            env=environment,
         )
         self.stdin = _stream(self.process.stdin)
         self.stdout = _stream(self.process.stdout)

@@ -304,6 +304,13 @@ def test_a_recording_of_another_tool_is_no_test_yet() -> None:
         export(trace.path, "pytest", format_=trace.format)
 
 
+def test_a_test_of_a_file_with_any_name_is_a_module(tmp_path: Path) -> None:
+    name = 'a"""b\\N{x}\\'
+    source = export(write(tmp_path / name, header(), *handshake()), "pytest")
+    compile(source, "test_it.py", "exec", dont_inherit=True)
+    assert repr(name) in source
+
+
 def test_the_test_has_an_answer_for_each_question() -> None:
     source = export(SAMPLES / "accord.jsonl", "pytest")
     compile(source, "test_accord.py", "exec")

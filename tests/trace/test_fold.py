@@ -59,6 +59,15 @@ def test_a_transcript_that_was_returned_is_not_changed_by_a_later_call(tmp_path:
         assert early.text == before
 
 
+def test_the_last_transcript_is_made_without_checkpoints(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", header(), *handshake(), *turns(2, 20))
+    with TraceIndex.open(path) as index:
+        kept = TraceTranscripts(index)
+        last = kept.at(len(index) - 1, "s1", is_last=True)
+        assert not kept._checkpoints["s1"]._kept
+        assert kept.at(len(index) - 1, "s1") == last
+
+
 def test_checkpoints_are_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold_module, "MAX_CHECKPOINTS", 4)
     path = write(tmp_path / "t", header(), *handshake(), *turns(1, 500))

@@ -216,6 +216,17 @@ def test_a_file_that_cannot_be_used_is_refused_with_one_sentence(content: bytes,
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["devtools.json", "zed.json"])
+def test_a_document_with_half_of_a_surrogate_pair_is_whole(name: str, tmp_path: Path) -> None:
+    content = sample(name, tmp_path).read_bytes()
+    path = tmp_path / "half.json"
+    path.write_bytes(content.replace(b'"params"', b'"half":"\\ud800","params"'))
+    with plain_trace(path) as trace:
+        count = sum(record.type == "text" for record in open_trace(trace.path))
+    assert path.read_bytes() != content
+    assert count >= len(CONVERSATION)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_sample_that_is_cut_anywhere_is_read_or_refused_and_never_fails_otherwise(name: str, tmp_path: Path) -> None:
     whole = sample(name, tmp_path).read_bytes()

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from accord.trace import TraceFileError, TraceWriter, open_trace, reader as reader_module
+from accord.trace.conversion import plain_trace
+from accord.trace.index import TraceIndex
 from tests.trace.traces import handshake, header
 
 
@@ -37,6 +39,23 @@ def test_a_file_that_was_cut_anywhere_is_read_to_its_last_whole_line(tmp_path: P
         counts.append(len(found))
     assert counts == sorted(counts)
     assert counts[-1] == 5
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_byte_order_mark_is_no_part_of_a_trace(tmp_path: Path, *, compress: bool) -> None:
+    plain = trace_of(tmp_path / "whole")
+    marked = tmp_path / "marked.jsonl"
+    content = b"\xef\xbb\xbf" + plain
+    marked.write_bytes(gzip.compress(content) if compress else content)
+    trace = open_trace(marked)
+    records = list(trace)
+    assert trace.header.format == "accord-trace"
+    assert [record.raw for record in records[1:]] == [b'{"n":%d}' % number for number in range(5)]
+    assert all(content[each.offset :].startswith(b'{"type"') for each in records)
+    again = next(trace.records(marked, offset=records[3].offset))
+    assert again.raw == records[3].raw
+    with plain_trace(marked) as copied, TraceIndex.open(copied.path, keep=False) as index:
+        assert [index.record(row).raw for row in range(1, 6)] == [record.raw for record in records[1:]]
 
 
 def test_each_record_says_where_it_is(tmp_path: Path) -> None:

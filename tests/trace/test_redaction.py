@@ -48,6 +48,30 @@ def masked(value: Any) -> Any:
         {"text": "\u201csk-hidden-1\u201d"},
         {"text": "\reyJhidden1hidden1.eyJhidden1hidden1.hidden1"},
         {"text": "-----BEGIN PRIVATE KEY-----\nhidden1hidden1hidden1"},
+        {"secret_key": "hidden-1"},
+        {"signingKey": "hidden-1"},
+        {"api_keys": ["hidden-1"]},
+        {"openai.api.key": "hidden-1"},
+        {"api key": "hidden-1"},
+        {"bearer": "hidden-1"},
+        {"gehéim_token": "hidden-1"},
+        {"args": ["serve", "--api-key", "hidden-1", "--fast"]},
+        {"args": ["--access_token=hidden-1"]},
+        {"args": ["--header", "X-Api-Key: hidden-1"]},
+        {"command": ["env", "MY_KEY=hidden-1", "serve"]},
+        {"url": "https://example.com/mcp?apiKey=hidden-1&a=1"},
+        {"url": "https://example.com/mcp?a=1&access_token=hidden-1#top"},
+        {"rawInput": json.dumps({"api_key": "hidden-1"})},
+        {"rawInput": json.dumps({"env": {"A": "hidden-1"}, "é": "ü"}, ensure_ascii=False)},
+        {"arguments": json.dumps([{"headers": [{"name": "X-A", "value": 'hidden-1"\n'}]}])},
+        {"rawInput": json.dumps({"body": json.dumps({"password": "hidden-1"})})},
+        {"text": "ghu_hidden1hidden1hidden1hidden1"},
+        {"text": "hf_hidden1hidden1hidden1hidden1"},
+        {"text": "gsk_hidden1hidden1hidden1hidden1"},
+        {"text": "npm_hidden1hidden1hidden1hidden1"},
+        {"text": "sk_live_hidden1hidden1hidden1"},
+        {"text": "xai-hidden1hidden1hidden1hidden1"},
+        {"text": "pypi-hidden1hidden1hidden1hidden1"},
     ],
 )
 def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> None:
@@ -69,6 +93,10 @@ def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> No
         {"name": "environment", "value": "plain"},
         {"sessionId": "tok", "title": "a bearer of news"},
         {"text": "a line with -----BEGIN PRIVATE KEY-----", "title": "and another string behind it"},
+        {"text": json.dumps({"api_key": "a prompt stays"}), "newText": json.dumps({"token": "a file stays"})},
+        {"args": ["--key-file", "--tokenizer", "fast", "--max-tokens=5"], "publicKey": "shown"},
+        {"text": "is it a?b=c&d=e or key=f"},
+        {"rawInput": '{not json and no "key"}'},
     ],
 )
 def test_ordinary_texts_pass_as_the_same_object(value: dict[str, Any]) -> None:
@@ -93,6 +121,20 @@ def test_everything_but_the_secret_stays_byte_for_byte() -> None:
     assert LABEL.sub("S", Redactor().text(text).decode()).encode() == text.replace(b'x\\"y', b"S")
 
 
+def test_a_key_that_is_written_with_escapes_is_the_same_key() -> None:
+    text = b'{"\\u0061pi_key":"hidden","\\u0074\\u006f\\u006B\\u0065\\u006e":"hidden","a":"\\u00e4"}'
+    assert LABEL.sub("S", Redactor().text(text).decode()).encode() == text.replace(b"hidden", b"S")
+
+
+def test_json_in_a_string_keeps_its_escapes_beside_the_secret() -> None:
+    inner = '{\\"token\\" : \\"hid\\\\\\"den\\\\n\\", \\"b\\":\\"\\u00e4\\/\\", \\"password\\":12345, \\"c\\":[1.0]}'
+    text = f'{{"rawInput":"{inner}"}}'.encode()
+    result = Redactor().text(text).decode()
+    expected = text.decode().replace('hid\\\\\\"den\\\\n', "S").replace("12345", "0")
+    assert LABEL.sub("S", result) == expected
+    assert json.loads(json.loads(result)["rawInput"])["password"] == 0
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -106,6 +148,9 @@ def test_everything_but_the_secret_stays_byte_for_byte() -> None:
         b'panic: {"token":"hidden-1"}',
         b"GET https://me:hidden-1@host/",
         b'\xff\xfe {"token":"hidden-1"}',
+        b'password="two words hidden-1"',
+        b"MY_KEY=hidden-1",
+        b"GET /mcp?api_key=hidden-1 200",
     ],
 )
 def test_lines_that_are_no_json_are_masked_too(line: bytes) -> None:
@@ -118,6 +163,12 @@ def test_secrets_of_a_command_line_are_masked() -> None:
     shown = Redactor().command(given_line)
     assert "hidden" not in " ".join(shown)
     assert (shown[0], shown[1], shown[4], shown[6:]) == ("agent", "--api-key", "--url", ("--acp", "-v"))
+
+
+def test_variables_of_a_command_line_are_masked() -> None:
+    shown = Redactor().command(["docker", "run", "-e", "ANY=hidden", "--env", "OTHER=hidden", "image", "a=b"])
+    assert "hidden" not in " ".join(shown)
+    assert (shown[3][:4], shown[5][:6], shown[6:]) == ("ANY=", "OTHER=", ("image", "a=b"))
 
 
 JSON = st.recursive(
@@ -151,7 +202,9 @@ def test_no_bytes_make_it_fail(data: bytes) -> None:
 
 
 def test_a_large_text_with_every_marker_takes_linear_time() -> None:
-    part = b'sk- bearer :// eyj key= token: \\" { [ '
+    part = b'sk- bearer :// eyj key= token: \\" { [ ?a&b '
     text = b'{"t":"' + part * 60_000 + b'"}'
     assert len(Redactor().text(text)) == len(text)
     Redactor().line(part * 60_000)
+    nested = b'{"rawInput":"{' + b'\\"token\\":\\"a\\",' * 20_000 + b'"}'
+    assert Redactor().text(nested).count(b"<secret:") == 20_000

@@ -341,3 +341,11 @@ def test_a_file_that_is_no_trace_is_a_wrong_usage(tmp_path: Path, content: bytes
     if content is not None:
         path.write_bytes(content)
     assert main(["replay", str(path), "--as", "agent"]) == 2
+
+
+def test_a_recording_of_another_tool_is_refused_with_the_line_that_converts_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path(__file__).with_name("samples") / "toad.log"
+    assert main(["replay", str(path), "--as", "agent"]) == 2
+    assert f"Convert it first: accord trace {path} --as accord-trace -o FILE" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_ST
 from accord.trace.tap import STREAM_READS, ReadOrder, Stream
 from tests.limits import limit
 from tests.trace import noise
-from tests.trace.programs import NOISE, SECONDS, Tapped, records_of, texts_of, wait_until_gone
+from tests.trace.programs import NOISE, SECONDS, TAP, Tapped, records_of, texts_of, wait_until_gone
 
 STUBBORN = "trap '' TERM HUP INT; echo $$; while :; do sleep 0.2; done"
 
@@ -328,6 +328,38 @@ def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path
         assert tap.stderr.read().count(b"the recorder has ended") == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc shows the children of a process")
+def test_a_recorder_that_was_stopped_costs_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
+    # More than the pipe to the recorder holds.
+    count, line = 300, b'{"text":"%s"}' % (b"y" * 9_000)
+    with Tapped(["sh", "-c", "echo ready; exec cat"], "-w", str(tmp_path / "trace.jsonl")) as tap:
+        assert tap.line() == b"ready"
+        recorder = recorder_of(tap)
+        os.kill(recorder, signal.SIGSTOP)
+        for _ in range(count):
+            tap.send(line)
+            assert tap.line() == line
+        assert tap.end() == 0
+        wait_until_gone(recorder)
+        assert tap.stderr.read().count(b"the recorder has taken nothing for 5 s") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc shows the children of a process")
+def test_a_stopped_recorder_is_continued_at_the_end_and_records_the_rest(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Tapped(["sh", "-c", "echo ready; read line; echo $line; exit 3"], "-w", str(file)) as tap:
+        assert tap.line() == b"ready"
+        recorder = recorder_of(tap)
+        os.kill(recorder, signal.SIGSTOP)
+        tap.send(b"{}")
+        assert tap.line() == b"{}"
+        assert tap.end() == 3
+        wait_until_gone(recorder)
+        assert tap.stderr.read() == b""
+
+    assert texts_of(file, "agent") == [b"ready", b"{}"]
+
+
 def test_a_recorder_that_rests_ends_with_its_relay(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     # It would rest for an hour.
@@ -358,6 +390,17 @@ def recorder_of(tap: Tapped) -> int:
     children = Path(f"/proc/{tap.process.pid}/task/{tap.process.pid}/children").read_text().split()
     (found,) = [int(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes() == own]
     return found
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_empty_streams(tmp_path: Path, closed: str) -> None:
+    file = tmp_path / "trace.jsonl"
+    script = f'exec "$@" {closed}'
+    argv = ["sh", "-c", script, "sh", *TAP, "-w", str(file), "--", "sh", "-c", "cat; echo said; exit 3"]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    assert (done.returncode, done.stderr) == (3, b"")
+    assert done.stdout == (b"" if ">&-" in closed.split() else b"said\n")
+    assert texts_of(file, "agent") == [b"said"]
 
 
 def test_a_file_that_cannot_be_made_costs_one_line(tmp_path: Path) -> None:

@@ -140,6 +140,7 @@ def test_a_part_that_cannot_be_made_is_no_loss(tmp_path: Path) -> None:
 def test_a_full_disk_costs_whole_records_and_is_survived(tmp_path: Path) -> None:
     code = (
         "import resource, sys\n"
+        "sys.dont_write_bytecode = True\n"
         "from accord.trace import TraceWriter\n"
         f"writer = TraceWriter({str(tmp_path / 'a.jsonl')!r})\n"
         "soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
@@ -165,7 +166,8 @@ def test_a_full_disk_costs_whole_records_and_is_survived(tmp_path: Path) -> None
 
 def test_a_disk_that_fills_up_in_the_middle_of_a_write_keeps_the_whole_lines_before(tmp_path: Path) -> None:
     code = (
-        "import resource\n"
+        "import resource, sys\n"
+        "sys.dont_write_bytecode = True\n"
         "from accord.trace import TraceWriter\n"
         f"writer = TraceWriter({str(tmp_path / 'a.jsonl')!r})\n"
         "soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)\n"

@@ -89,7 +89,9 @@ class AgentLoader:
         try:
             result: OpenRun | RequestError = self._import()
         except BaseException as error:
-            log.exception("%s cannot be served", self._string)
+            # Where the name is wrong, the place in the code of Accord that noticed it tells the author nothing.
+            has_place = not self._is_misnamed(error)
+            log.error("%s cannot be served: %s", self._string, error, exc_info=has_place)  # noqa: TRY400 - as above
             result = InternalError(self._sentence(error), {"reason": "import"})
         try:
             loop.call_soon_threadsafe(_settle, loaded, result)
@@ -105,6 +107,14 @@ class AgentLoader:
             raise _IsAccordAgent
         return open_run
 
+    def _is_misnamed(self, error: BaseException) -> bool:
+        """Whether there is no such module or attribute, or one that is no agent."""
+        if isinstance(error, ModuleNotFoundError):
+            return error.name == self._string.module
+        if isinstance(error, AttributeError):
+            return error.name == self._string.attribute
+        return isinstance(error, _IsAccordAgent) or type(error).__name__ == "UnknownFramework"
+
     def _sentence(self, error: BaseException) -> str:
         """Why there is no agent, without the exception's own text."""
         if isinstance(error, _IsAccordAgent):
@@ -112,7 +122,8 @@ class AgentLoader:
         if type(error).__name__ == "UnknownFramework":
             return f"{self._string} is no agent of a framework that Accord knows: the agent's log has the class"
         if isinstance(error, ModuleNotFoundError) and error.name:
-            return f"{self._string} cannot be imported: there is no module {error.name}"
+            kind = "file" if error.name.endswith(".py") else "module"
+            return f"{self._string} cannot be imported: there is no {kind} {error.name}"
         if isinstance(error, AttributeError) and error.name == self._string.attribute:
             return f"{self._string} cannot be imported: the module has no {self._string.attribute}"
         return f"{self._string} cannot be imported: its module raised {type(error).__name__}; the agent's log says why"

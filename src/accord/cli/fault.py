@@ -210,7 +210,10 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
         # The agent runs; its login program failed.
         advice = f"Try it again: {login_line(agent)}"
         return CommandFailure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
-    advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
+    # `tap` and `replay` start any command, which has no name to look up; our own stdin was not started at all.
+    advice = "Is it installed and on the PATH?" if agent or error.argv else ""
+    if agent:
+        advice = f"{advice} See: accord agents info {agent}"
     if error.status == _UNAUTHORIZED:
         advice = "Put its token into ACCORD_TOKEN, or name a file or a variable with it in acp.json"
     elif is_address(agent) or error.status is not None:

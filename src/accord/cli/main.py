@@ -49,6 +49,7 @@ to copy:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     line = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     _take_any_text()
     try:
         status = _main(line)
@@ -61,7 +62,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        return _stop_writing(error)
     return status
+
+
+def _stop_writing(error: OSError) -> int:
+    """Report that stdout takes no more, and write nothing more to it: its disk is full, for example."""
+    from accord.cli.fault import unforeseen  # noqa: PLC0415 - only when something is wrong
+    from accord.cli.show.screen import silence  # noqa: PLC0415
+    from accord.cli.status import complain  # noqa: PLC0415
+
+    silence()
+    failure = unforeseen(error)
+    complain(failure)
+    return failure.status
+
+
+def _open_closed_streams() -> None:
+    """Put the null device in the place of a standard stream that was closed by the caller, as `>&-` does.
+
+    Otherwise the next file or pipe that is opened would get its number, and be taken for that stream.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            # Programs that are started have it too.
+            os.set_inheritable(number, True)  # noqa: FBT003 - it takes no names
+        setattr(sys, name, os.fdopen(os.dup(number), "w" if number else "r", encoding="utf-8"))
 
 
 def _take_any_text() -> None:

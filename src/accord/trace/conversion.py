@@ -94,7 +94,7 @@ def _opened(path: Path) -> tuple[PlainTrace, Iterable[bytes]]:
         facts: dict[str, Any] = {"redacted": False, "times": row.times, "verbatim": row.verbatim}
         return PlainTrace(path, name, is_original=False, **facts), _imported(path, name)
     trace = open_trace(path)
-    is_plain = len(trace.parts()) == 1 and not _is_packed(path)
+    is_plain = len(trace.parts()) == 1 and not _needs_copy(path)
     facts = {"redacted": trace.header.redacted, **_facts(trace.header)}
     return PlainTrace(path, NATIVE, is_original=is_plain, **facts), _lines(trace)
 
@@ -103,9 +103,10 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _is_packed(path: Path) -> bool:
+def _needs_copy(path: Path) -> bool:
+    """Whether its lines are not those of the file: it is compressed, or begins with a byte order mark."""
     with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        return file.read(3).startswith((b"\x1f\x8b", b"\xef\xbb\xbf"))
 
 
 def _facts(header: TraceRecord) -> dict[str, Any]:

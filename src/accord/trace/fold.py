@@ -53,8 +53,11 @@ class TraceTranscripts:
         self.folded = 0
         """How many messages were folded by the last call."""
 
-    def at(self, row: int, session: str) -> Transcript:
-        """The transcript of a session after the message of a row; empty for a session that is not there yet."""
+    def at(self, row: int, session: str, *, is_last: bool = False) -> Transcript:
+        """The transcript of a session after the message of a row; empty for a session that is not there yet.
+
+        With `is_last` no checkpoints are kept, which take more time than the messages: nothing more is asked of it.
+        """
         rows = self._rows_of(session)
         position = bisect_right(rows, row)
         checkpoints = self._checkpoints.setdefault(session, _Checkpoints())
@@ -64,7 +67,8 @@ class TraceTranscripts:
         found.attach(self._editions)
         for place in range(start, position):
             found.feed(self._index, rows[place])
-            checkpoints.keep(place + 1, found)
+            if not is_last:
+                checkpoints.keep(place + 1, found)
         self.folded = position - start
         transcript: Transcript = found.transcript
         return transcript

@@ -25,6 +25,7 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 """The largest message, with its escapes, is shorter; of a longer line the beginning is kept, which is no record."""
 _BEGINNING_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
 _FIRST_LINE_BYTES = 1024 * 1024
 
 
@@ -196,11 +197,12 @@ def wire_record(line: bytes) -> TraceRecord:
 def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their offsets, without their ends; blank ones are left out.
 
-    So is a last one without its end, unless `whole` is false. Of a line that no message has, the beginning is given.
+    So is a last one without its end, unless `whole` is false. Of a line that no message has, the beginning is given. A
+    byte order mark, as editors of other systems put it before a file that they save, is no part of the first line.
     """
     with path.open("rb") as file:
-        at, held, held_bytes = offset, bytearray(), 0
-        for chunk in _unpacked(file, offset):
+        at, held, held_bytes = offset or _mark_bytes(file), bytearray(), 0
+        for chunk in _unpacked(file, at):
             lines = chunk.split(b"\n")
             rest = lines.pop()
             for line in lines:
@@ -218,6 +220,13 @@ def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tup
                 del held[_BEGINNING_BYTES:]
         if held and not whole:
             yield at, bytes(held)
+
+
+def _mark_bytes(file: BinaryIO) -> int:
+    """The size of the byte order mark at the beginning of a file; 0 where it has none."""
+    start = next(_unpacked(file, 0), b"")
+    file.seek(0)
+    return len(_BOM) if start.startswith(_BOM) else 0
 
 
 def _unpacked(file: BinaryIO, offset: int) -> Iterator[bytes]:

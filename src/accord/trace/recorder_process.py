@@ -41,6 +41,10 @@ _REST_MILLISECONDS, _LONGEST_REST_MILLISECONDS = 5, 20
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031
 
+# A recorder that takes nothing for so long (its disk hangs, or it was stopped) is given up: the conversation waits for
+# a slow one, and not for ever.
+_STUCK_SECONDS = 5.0
+
 # The recorder may take so long for the rest; a disk that hangs must not hold the exit status of the agent for ever.
 _END_SECONDS = 10.0
 _LOOK_SECONDS = 0.002
@@ -81,7 +85,13 @@ class RecorderProcess:
             os.close(pipe)
         deadline = time.monotonic() + _END_SECONDS
         with suppress(OSError):
-            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+            while time.monotonic() < deadline:
+                pid, status = os.waitpid(self._pid, os.WNOHANG | os.WUNTRACED)
+                if pid and not os.WIFSTOPPED(status):
+                    return
+                if pid:
+                    # It holds our stderr, and may have more to record.
+                    os.kill(pid, signal.SIGCONT)
                 time.sleep(_LOOK_SECONDS)
 
     def _send(self, number: int, moment: float, data: bytes) -> None:
@@ -89,15 +99,33 @@ class RecorderProcess:
             return
         rest: bytes | memoryview = _HEAD.pack(number, moment, len(data)) + data
         try:
-            while (written := os.write(self._pipe, rest)) < len(rest):
+            while True:
+                try:
+                    written = os.write(self._pipe, rest)
+                except BlockingIOError:
+                    if not self._has_room():
+                        self._give_up(f"the recorder has taken nothing for {_STUCK_SECONDS:g} s")
+                        return
+                    continue
+                if written == len(rest):
+                    return
                 rest = memoryview(rest)[written:]
         except OSError:
             # Its end is the end of recording and of nothing else.
-            with self._lock:
-                pipe, self._pipe = self._pipe, -1
-            if pipe >= 0:
-                os.close(pipe)
-                self._report("the recorder has ended; the conversation goes on without it")
+            self._give_up("the recorder has ended")
+
+    def _has_room(self) -> bool:
+        """Wait until the pipe takes more, for a bounded time; a closed one takes a write, which fails."""
+        room = select.poll()
+        room.register(self._pipe, select.POLLOUT)
+        return bool(room.poll(_STUCK_SECONDS * 1000))
+
+    def _give_up(self, reason: str) -> None:
+        with self._lock:
+            pipe, self._pipe = self._pipe, -1
+        if pipe >= 0:
+            os.close(pipe)
+            self._report(f"{reason}; the conversation goes on without it")
 
 
 def start_recorder(open_writer: Callable[[], TraceWriter], report: Report) -> RecorderProcess:
@@ -114,6 +142,7 @@ def start_recorder(open_writer: Callable[[], TraceWriter], report: Report) -> Re
             # Nothing of the parent's (exit handlers, buffers) is run here.
             os._exit(0)
     os.close(reading)
+    os.set_blocking(writing, False)
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - only there
 

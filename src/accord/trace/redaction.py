@@ -12,15 +12,27 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 __all__ = ["Redactor", "has_shape"]
 
 # Lower case; a text without any of them has no secret by key. Each search runs at the speed of memory.
-_KEY_MARKERS = (b'"env', b"header", b"auth", b"key", b"cookie", b"token", b"secret", b"passw", b"passphrase", b"cred")
+_KEY_MARKERS = (
+    b'"env', b"header", b"auth", b"key", b"cookie", b"token", b"secret", b"passw", b"passphrase", b"cred",
+    b"bearer",
+)  # fmt: skip
+# A key may be written with escapes: `\\u0074oken`. Nobody does so with letters of ASCII, but any parser reads it.
+_ESCAPED_LETTER = re.compile(rb"\\u00([2-7][0-9A-Fa-f])")
 
 # No letter or digit stands before it, but for those of an escape: a line break in a JSON string is `\\n`.
 _START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+
+_PARAMETER_STARTS = ((b"?", rb"\?"), (b"&", rb"&(?:amp;)?"), (b"\\u0026", rb"\\u0026"))
+_PARAMETER = (
+    rb"(?i:[a-z0-9_.-]{0,40}?(?:api[-_]?key|access[-_]?key|token|secret|passw(?:or)?d|signature|sig))="
+    rb"([^\s&#\"'<>\\]{3,})"
+)
 
 # By shape, anywhere: also in prose and in stderr. The group is the secret. Each pattern is tried only where its marker
 # (lower case) stands, and a marker is only looked for in a text that has the sign, which a search for one byte finds
@@ -28,16 +40,11 @@ _START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _SHAPES = {
     b"-": (
         (b"sk-", _START + rb"(sk-[A-Za-z0-9_-]{6,})"),
-        (b"glpat-", _START + rb"(glpat-[A-Za-z0-9_-]{16,})"),
         (b"xox", _START + rb"(xox[abeoprs]-[A-Za-z0-9-]{8,})"),
         (b"private key-----", rb"(?i:private key-----)([^-\"]{16,})"),
     ),
-    b"_": (
-        (b"ghp_", _START + rb"(ghp_[A-Za-z0-9]{16,})"),
-        (b"gho_", _START + rb"(gho_[A-Za-z0-9]{16,})"),
-        (b"ghs_", _START + rb"(ghs_[A-Za-z0-9]{16,})"),
-        (b"github_pat_", _START + rb"(github_pat_[A-Za-z0-9_]{16,})"),
-    ),
+    # A parameter of a URL; some encoders write `&` as an escape.
+    b"=": tuple((marker, marker_pattern + _PARAMETER) for marker, marker_pattern in _PARAMETER_STARTS),
     b"@": ((b"://", rb"://([^\s/?#@\"'<>\\]{1,512})@"),),
     b"K": ((b"akia", _START + rb"(AKIA[A-Z0-9]{12,})"),),
     b"z": ((b"aiza", _START + rb"(AIza[A-Za-z0-9_-]{20,})"),),
@@ -48,13 +55,46 @@ _SHAPES = {
     ),
 }
 
+# Further shapes by their sign, all with a long word behind it: one search for such a word decides for all of them.
+_LONG_SHAPE_BYTES = 20
+_LONG_SHAPES = {
+    b"-": (
+        rb"-[A-Za-z0-9_-]{16}",
+        (
+            (b"glpat-", _START + rb"(glpat-[A-Za-z0-9_-]{16,})"),
+            (b"xapp-", _START + rb"(xapp-[A-Za-z0-9-]{16,})"),
+            (b"xai-", _START + rb"(xai-[A-Za-z0-9_-]{20,})"),
+            (b"pypi-", _START + rb"(pypi-[A-Za-z0-9_-]{20,})"),
+        ),
+    ),
+    b"_": (
+        rb"_[A-Za-z0-9]{16}",
+        (
+            *((b"gh%c_" % kind, _START + rb"(gh%c_[A-Za-z0-9]{16,})" % kind) for kind in b"oprsu"),
+            (b"github_pat_", _START + rb"(github_pat_[A-Za-z0-9_]{16,})"),
+            (b"hf_", _START + rb"(hf_[A-Za-z0-9]{20,})"),
+            (b"npm_", _START + rb"(npm_[A-Za-z0-9]{20,})"),
+            (b"gsk_", _START + rb"(gsk_[A-Za-z0-9]{20,})"),
+            (b"k_live_", rb"(?<=[rs])(k_live_[A-Za-z0-9]{16,})"),
+        ),
+    ),
+}
+
 # `KEY=value` and `key: value`, for lines that are no JSON: stderr, stray prints, command lines.
-_VALUE = rb"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:(?:bearer|basic)[ ]+)?((?!<secret:)[^\s\"'\\,;}\])]{3,})"
+_VALUE = (
+    rb"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:(?:bearer|basic)[ ]+)?"
+    # What stands in quotes may have blanks in it.
+    rb"((?!<secret:)(?:(?<=[\"'])[^\"'\\\r\n]{3,}|[^\s\"'\\,;}\])]{3,}))"
+)
 _ASSIGNMENTS = tuple(
     (marker, rb"(?i)" + word + _VALUE)
     for marker, word in (
         (b"authorization", rb"authorization"),
-        (b"key", rb"(?:(?<=api)|(?<=api[-_])|(?<=access[-_])|(?<=proxy[-_])|(?<=private[-_])|(?<=secret[-_]))key"),
+        (
+            b"key",
+            rb"(?:(?<=api)|(?<=api[-_])|(?<=access[-_])|(?<=proxy[-_])|(?<=private[-_])|(?<=secret[-_])"
+            rb"|(?<=(?-i:[A-Z0-9])_))key",
+        ),
         (b"token", rb"token"),
         (b"secret", rb"secret"),
         (b"passw", rb"passw(?:or)?d"),
@@ -63,11 +103,17 @@ _ASSIGNMENTS = tuple(
     )
 )
 
-# Keys whose value is a secret, without `-`, `_` and upper case. Counts of tokens end in `tokens`.
+# Keys whose value is a secret, without `-`, `_`, `.`, blanks and upper case. Counts of tokens end in `tokens`.
 _SECRET_KEY = re.compile(
-    rb"(?:.*(?:authorization|apikey|accesskey|privatekey|proxykey|token|secret|password|passwd|passphrase)|(?:set)?cookies?"
-    rb"|credentials?|bearer)\Z"
+    rb"(?:.*(?:authorization|(?:api|access|auth|encryption|private|proxy|secret|signing|subscription)keys?|token|secrets?"
+    rb"|passwords?|passwd|passphrase)|(?:set)?cookies?|credentials?|bearer)\Z"
 )
+# The words of a command, which has secrets behind its options.
+_COMMANDS = frozenset({b"args", b"argv", b"command", b"commandline"})
+# Prompts, answers and file contents stay as they are, also where they are JSON. Any other string with JSON in it, the
+# arguments of a tool for example, is scanned as a part of the text.
+_CONTENTS = frozenset({b"text", b"content", b"newtext", b"oldtext", b"data", b"blob"})
+_MAX_NESTED_BYTES = 1024 * 1024
 _HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"httpheaders"})
 
 # A string may be cut at the end of the text.
@@ -76,8 +122,9 @@ _NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*")
 _MARKS = frozenset({b"{", b"}", b"[", b"]", b":", b","})
 
 _SECRET_ARGUMENT = re.compile(
-    r"--?[a-z0-9-]*(?:key|token|secret|password|passwd|authorization|cookie)\Z", re.IGNORECASE
+    rb"--?[a-z0-9_-]*(?:key|token|secret|password|passwd|authorization|cookie)\Z", re.IGNORECASE
 )
+_VARIABLE_OPTIONS = frozenset({"-e", "--env"})
 
 
 def has_shape(text: bytes) -> bool:
@@ -101,7 +148,7 @@ class Redactor:
     def text(self, text: bytes, *, is_json: bool = True) -> bytes:
         """The text without its secrets; the same object where there are none."""
         low = text.lower()
-        if any(marker in low for marker in _KEY_MARKERS):
+        if any(marker in low for marker in _KEY_MARKERS) or (b"\\u00" in low and _ESCAPED_LETTER.search(low)):
             if text.lstrip()[:1] in {b"{", b"["}:
                 masked = self._replaced(text, _secret_spans(text))
                 if masked is not text:
@@ -119,16 +166,16 @@ class Redactor:
     def command(self, command: Sequence[str]) -> tuple[str, ...]:
         """A command line without its secrets: the values of options such as `--api-key`."""
         masked: list[str] = []
-        hide = False
+        hide, before = False, ""
         for argument in command:
             option, equals, _ = argument.partition("=")
             if hide and not argument.startswith("-"):
                 masked.append(self._masked(argument))
-            elif equals and _SECRET_ARGUMENT.match(option):
+            elif equals and (before in _VARIABLE_OPTIONS or _is_secret_option(_encoded(option))):
                 masked.append(f"{option}={self._masked(argument[len(option) + 1 :])}")
             else:
                 masked.append(_decoded(self.text(_encoded(argument), is_json=False)))
-            hide = not equals and _SECRET_ARGUMENT.match(argument) is not None
+            hide, before = not equals and _is_secret_option(_encoded(argument)), argument
         return tuple(masked)
 
     def _masked(self, secret: str) -> str:
@@ -160,6 +207,10 @@ def _shape_spans(text: bytes, low: bytes) -> list[tuple[int, int]]:
     for sign, patterns in _SHAPES.items():
         if sign in text:
             spans += _spans_at(text, low, patterns)
+    if len(text) >= _LONG_SHAPE_BYTES:
+        for sign, (long_word, patterns) in _LONG_SHAPES.items():
+            if sign in text and _compiled(long_word).search(text):
+                spans += _spans_at(text, low, patterns)
     return spans
 
 
@@ -182,10 +233,14 @@ def _spans_at(text: bytes, low: bytes, patterns: Sequence[tuple[bytes, bytes]]) 
 class _Container:
     """An object or an array that is open at the place of the scan."""
 
-    __slots__ = ("awaits_key", "hides", "is_named_secret", "is_object", "key", "value")
+    __slots__ = (
+        "awaits_key", "hides", "hides_next", "is_command", "is_named_secret", "is_object", "key", "value",
+    )  # fmt: skip
 
-    def __init__(self, *, is_object: bool, hides: bool) -> None:
+    def __init__(self, *, is_object: bool, hides: bool, is_command: bool) -> None:
         self.is_object = is_object
+        self.is_command = is_command
+        self.hides_next = False
         self.awaits_key = is_object
         self.hides = hides
         self.key = b""
@@ -219,7 +274,8 @@ class _Scan:
         """Take a bracket, a colon or a comma."""
         stack = self.stack
         if token in {b"{", b"["}:
-            stack.append(_Container(is_object=token == b"{", hides=self._hides()))
+            is_command = token == b"[" and bool(stack) and stack[-1].key in _COMMANDS
+            stack.append(_Container(is_object=token == b"{", hides=self._hides(), is_command=is_command))
         elif token in {b"}", b"]"}:
             if stack:
                 self.close()
@@ -238,8 +294,28 @@ class _Scan:
         elif token[:1] == b'"' or _NUMBER.fullmatch(token):
             if above.hides or (above.is_object and _SECRET_KEY.match(above.key)):
                 self.spans.append(span)
-            elif above.key == b"value":
+                return
+            if above.key == b"value":
                 above.value = span
+            if above.is_command:
+                self._word(above, token, span)
+            if token[1:2] in {b"{", b"["} and b'\\"' in token and above.key not in _CONTENTS:
+                self.spans += _nested_spans(token[1:-1], span[0] + 1)
+
+    def _word(self, above: _Container, token: bytes, span: tuple[int, int]) -> None:
+        """Take a word of a command line: the value of a secret option is secret."""
+        word, start = token[1:-1], span[0] + 1
+        if above.hides_next and word[:1] != b"-":
+            self.spans.append(span)
+            above.hides_next = False
+            return
+        above.hides_next = _is_secret_option(word)
+        option, equals, value = word.partition(b"=")
+        if equals and value and _is_secret_option(option):
+            self.spans.append((start + len(option) + 1, start + len(word)))
+            return
+        found = _spans_at(word, word.lower(), _ASSIGNMENTS)
+        self.spans += [(start + first, start + last) for first, last in found]
 
     def close(self) -> None:
         """Take the end of the innermost container."""
@@ -255,8 +331,53 @@ class _Scan:
         return above.hides or (above.is_object and (above.key in _HOLDERS or _SECRET_KEY.match(above.key) is not None))
 
 
+_ESCAPE = re.compile(rb"\\(?:u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_CONTROLS = {b"\\n": b"\n", b"\\r": b"\r", b"\\t": b"\t", b"\\b": b" ", b"\\f": b" "}
+
+
+def _nested_spans(string: bytes, offset: int) -> Iterator[tuple[int, int]]:
+    """The places of the secrets in a string that is JSON itself; `offset` is the place of the string."""
+    if len(string) > _MAX_NESTED_BYTES:
+        return
+    pieces: list[bytes] = []
+    # Where an escape begins and ends, in the text without escapes and in the string.
+    places, at, length = [(0, 0)], 0, 0
+    for found in _ESCAPE.finditer(string):
+        start, stop = found.span()
+        pieces += (string[at:start], _unescaped(found[0]))
+        length += start - at + 1
+        places += ((length - 1, start), (length, stop))
+        at = stop
+    pieces.append(string[at:])
+    text = b"".join(pieces)
+
+    def place(position: int) -> int:
+        before, there = places[bisect_right(places, (position, len(string))) - 1]
+        return offset + there + position - before
+
+    for first, last in _secret_spans(text):
+        is_string = text[first : first + 1] == b'"'
+        start, stop = (first + 1, last - 1) if is_string else (first, last)
+        if start < stop:
+            yield place(start), place(stop)
+
+
+def _unescaped(escape: bytes) -> bytes:
+    """One byte for an escape: a character beyond ASCII is of no interest here."""
+    letter = _ESCAPED_LETTER.fullmatch(escape)
+    if letter is not None:
+        return bytes((int(letter[1], 16),))
+    return _CONTROLS.get(escape, escape[1:] if escape[1:2] != b"u" else b"?")
+
+
+def _is_secret_option(word: bytes) -> bool:
+    return word[:1] == b"-" and _SECRET_ARGUMENT.match(word) is not None
+
+
 def _plain(key: bytes) -> bytes:
-    return key.lower().replace(b"-", b"").replace(b"_", b"")
+    if b"\\u" in key:
+        key = _ESCAPED_LETTER.sub(lambda found: bytes((int(found[1], 16),)), key)
+    return key.lower().translate(None, b"-_. ")
 
 
 def _encoded(argument: str) -> bytes:

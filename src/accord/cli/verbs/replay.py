@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from accord.cli.fault import phase
 from accord.cli.options import Parser, count_of, seconds_of, split_command
 from accord.cli.show.screen import put
-from accord.cli.status import Status, UsageFailure, remark
+from accord.cli.status import Status, UsageFailure, remark, spelled
 from accord.display import SafeText, filled
 from accord.trace import TraceFileError, open_trace
 from accord.trace.replay.agent import RecordedAgent
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         conversation = RecordedConversation.of(open_trace(Path(options.trace)), options.conn)
     except TraceFileError as error:
-        raise UsageFailure(str(error)) from error
+        raise UsageFailure(str(error), advice=_conversion(options.trace)) from error
     except OSError as error:
         raise UsageFailure(f"cannot read {options.trace}: {error.strerror or 'it is no file'}") from error
     # As agent, stdout is the protocol's.
@@ -91,6 +91,17 @@ def run(arguments: Sequence[str]) -> int:
     count = len(report.deviations)
     say(filled("replayed: {} messages found in the recording, {} deviations", report.matched, count))
     return Status.FAILED if count else Status.DONE
+
+
+def _conversion(path: str) -> str:
+    """The line that makes a trace of ours of a recording that only `accord trace` reads; or nothing."""
+    from accord.trace.imports.recognition import NATIVE, recognise  # noqa: PLC0415 - only when something is wrong
+
+    try:
+        is_ours = recognise(Path(path)) in {NATIVE, "wire", "probe"}
+    except (TraceFileError, OSError):
+        return ""
+    return "" if is_ours else f"Convert it first: accord trace {spelled([path])} --as accord-trace -o FILE"
 
 
 def _show(deviation: Deviation, say: Callable[[SafeText], None]) -> None:

@@ -44,7 +44,7 @@ def write_markdown(selection: ExportSelection, put: Put) -> None:
     for session in dict.fromkeys(index.session(row) for row in selection.rows):
         if session:
             say(f"\n## Session `{_line(session)}`\n")
-            for line in _transcript_lines(transcripts.at(last, session)):
+            for line in _transcript_lines(transcripts.at(last, session, is_last=True)):
                 say(line)
     for line in _fault_lines(selection, counts):
         say(line)

@@ -11,7 +11,7 @@ from accord.trace.index_columns import RecordKind
 __all__ = ["write_pytest"]
 
 _TEMPLATE = '''\
-"""The conversation of {name}, as a test. Keep the trace beside this file, and change the test as you need it."""
+"""The conversation of {title}, as a test. Keep the trace beside this file, and change the test as you need it."""
 
 
 def test_the_conversation_of_{word}(accord_open, accord_replay):
@@ -41,7 +41,8 @@ def write_pytest(selection: ExportSelection, put: Put) -> None:
     word = re.sub(r"[^a-z0-9]+", "_", selection.name.lower().removesuffix(".gz").removesuffix(".jsonl")).strip("_")
     count = sum(_is_question(index.method(row)) and index.kind(row) == RecordKind.REQUEST for row in selection.rows)
     permission = _QUESTIONS.format(count=count) if count else ""
-    put(_TEMPLATE.format(name=selection.name, word=word or "a_trace", permission=permission))
+    title = selection.name.replace("\\", "/").replace('"', "'")
+    put(_TEMPLATE.format(name=selection.name, title=title, word=word or "a_trace", permission=permission))
 
 
 def _is_question(method: str) -> bool:

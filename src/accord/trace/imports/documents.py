@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -32,11 +32,14 @@ _ZED_DIRECTIONS = {"incoming": ("agent", "client"), "outgoing": ("client", "agen
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def _items(document: bytes | msgspec.Raw) -> list[msgspec.Raw] | None:
+def _items(document: bytes) -> list[Any] | None:
+    """The values of an array, read one by one; None where it is no whole array."""
     try:
-        return _ITEMS.decode(document)
+        return [json_value(bytes(raw)) for raw in _ITEMS.decode(document)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        # A lone surrogate somewhere in it: JSON allows it, and messages have it.
+        value = json_value(document)
+    return value if isinstance(value, list) else None
 
 
 # --- Zed
@@ -48,8 +51,7 @@ def read_zed(source: TraceSource) -> Iterator[TraceRecord]:
     if items is None:
         refuse(source, "it begins as Zed's copied messages and is no whole JSON array; copy all messages again")
     finder = _ZedAnswers()
-    for place, raw in enumerate(items):
-        item = json_value(bytes(raw))
+    for place, item in enumerate(items):
         seconds = place * STEP_SECONDS
         if not isinstance(item, dict):
             yield note(seconds, f"item {place + 1} is no object")
@@ -98,7 +100,6 @@ class _ZedAnswers:
 class _Export(msgspec.Struct):
     version: int
     messages: list[msgspec.Raw]
-    session: dict[str, Any] | None = None
 
 
 def read_devtools(source: TraceSource) -> Iterator[TraceRecord]:
@@ -107,15 +108,24 @@ def read_devtools(source: TraceSource) -> Iterator[TraceRecord]:
     Raises:
         TraceFileError: It is of a newer version, or damaged.
     """
-    try:
-        export = msgspec.json.decode(source.document(), type=_Export)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        refuse(source, "it begins as an export of acp-devtools and is not whole; export it again")
-    if export.version != DEVTOOLS_VERSION:
-        refuse(source, f"it is an export of acp-devtools of version {export.version}, and 1 is known here")
-    for place, raw in enumerate(export.messages):
-        item = json_value(bytes(raw))
+    version, messages = _export(source)
+    if version != DEVTOOLS_VERSION:
+        refuse(source, f"it is an export of acp-devtools of version {version}, and 1 is known here")
+    for place, item in enumerate(messages):
         yield _devtools_record(item if isinstance(item, dict) else {}, place)
+
+
+def _export(source: TraceSource) -> tuple[int, Iterable[Any]]:
+    document = source.document()
+    try:
+        export = msgspec.json.decode(document, type=_Export)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # As above.
+        value = json_value(document)
+        if isinstance(value, dict) and isinstance(value.get("messages"), list) and type(value.get("version")) is int:
+            return value["version"], value["messages"]
+        refuse(source, "it begins as an export of acp-devtools and is not whole; export it again")
+    return export.version, (json_value(bytes(raw)) for raw in export.messages)
 
 
 def _devtools_record(item: dict[str, Any], place: int) -> TraceRecord:
