@@ -24,6 +24,8 @@ def main(module: str) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     print(listener.getsockname()[1], flush=True)  # noqa: T201 - for the test that waits for it
+    # The pipe is not read any more, and CrewAI prints a panel for each step: a full pipe would block the server.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 
 

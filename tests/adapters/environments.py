@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ import pytest
 BY_SCRIPT = pytest.mark.skipif(
     "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
 )
+NPM_FOLDER = Path(sys.prefix) / "npm"
+"""The packages of npm that `scripts/adapters` put beside those of Python."""
 
 
 def is_installed(name: str) -> bool:
@@ -25,4 +30,12 @@ def framework_param(name: str, *needs: str) -> Any:
     """The parameter of a framework, which is skipped where a package of it is missing."""
     missing = ", ".join(package for package in needs or (name,) if not is_installed(package))
     reason = f"{missing} missing: scripts/adapters installs it"
+    return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=reason))
+
+
+def npm_framework_param(name: str, *needs: str) -> Any:
+    """The parameter of a framework on Node.js, which is skipped where that or a package of it is missing."""
+    missing = [package for package in needs if not (NPM_FOLDER / "node_modules" / package / "package.json").exists()]
+    missing += [] if shutil.which("node") else ["node"]
+    reason = f"{', '.join(missing)} missing: scripts/adapters installs the packages where npm is"
     return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=reason))

@@ -89,9 +89,9 @@ def listening(answer: Answer) -> Iterator[Endpoint]:
 
 
 async def turns(endpoint: Endpoint, *texts: str, option: str = "allow", **options: Any) -> list[Heard]:
-    capabilities = options.pop("capabilities", {})
+    capabilities, edition = options.pop("capabilities", {}), options.pop("edition", "v1")
     agent = serve(endpoint.url, "remote", store=MemoryStore(), **options)
-    async with served(agent, capabilities=capabilities) as client:
+    async with served(agent, edition, capabilities=capabilities) as client:
         client.answers[PERMISSION] = choose(option)
         client.answers["elicitation/create"] = lambda _: {"action": "accept", "content": {"answer": "Rome"}}
         session = await client.new_session()
@@ -163,6 +163,43 @@ async def test_an_approval_is_given_in_the_form_that_its_framework_wants(schema:
     assert endpoint.inputs[1]["resume"][0]["payload"] == payload
 
 
+@pytest.mark.parametrize("is_said", [True, False])
+async def test_a_call_that_is_suspended_before_it_is_said_is_asked_about(*, is_said: bool) -> None:
+    """Mastra says it with the interrupt alone; where another agent says both, the call is one."""
+
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return [{"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "gone"}, *said("ok")]
+        suspended = {"toolName": "delete_file", "args": {"path": "a.txt"}, "suspendPayload": {"reason": "It is old."}}
+        interrupt = {"id": "i", "reason": "suspended", "toolCallId": "c", "metadata": {"mastra": suspended}}
+        events = called("c", "delete_file") if is_said else []
+        return [*events, {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [interrupt]}}]
+
+    with listening(answer) as endpoint:
+        (heard,) = await turns(endpoint, "go", edition="v2")
+    (question,) = heard.requests(PERMISSION)
+    assert "It is old." in str(question["params"])
+    assert heard.tools()["c"]["statuses"] == ["pending", "in_progress", "completed"]
+    assert (heard.tools()["c"]["kind"], heard.tools()["c"]["rawInput"]) == ("delete", {"path": "a.txt"})
+    calls = [call for message in endpoint.inputs[-1]["messages"] for call in message.get("toolCalls", ())]
+    assert [call["id"] for call in calls] == ["c"]
+
+
+async def test_the_question_of_a_suspended_tool_is_the_text_that_it_is_suspended_with() -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return said(given["resume"][0]["payload"]["city"])
+        suspended = {"toolName": "weather", "args": {}, "suspendPayload": {"message": "Which city?"}}
+        schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+        interrupt = {"id": "i", "reason": "suspended", "toolCallId": "c", "responseSchema": schema}
+        outcome = {"type": "interrupt", "interrupts": [{**interrupt, "metadata": {"mastra": suspended}}]}
+        return [{**FINISHED, "outcome": outcome}]
+
+    with listening(answer) as endpoint:
+        heard = await turns(endpoint, "go", "Oslo")
+    assert [each.text for each in heard] == ["Which city?", "Oslo"]
+
+
 async def test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not() -> None:
     """Some frameworks say the end of a call when its tool has ended, and ask by a call beside the interrupt."""
     events = [*called("q", "confirm_changes"), *called("c", "read_file")[:-1], {"type": "HANG"}]
@@ -197,6 +234,35 @@ async def test_results_that_come_with_the_list_of_messages_alone_end_their_calls
     calls = heard.tools()
     assert {name: call["status"] for name, call in calls.items()} == {"c": "completed", "d": "failed"}
     assert ("found" in str(calls["c"]["content"]), "not found" in str(calls["d"]["content"])) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "asked"),
+    [(None, ["Which city?", "Oslo"]), ("interrupt", ["Which street?", "Oslo"]), ("success", ["", ""])],
+)
+async def test_an_interrupt_that_comes_by_a_custom_event_alone_is_asked_too(
+    outcome: str | None, asked: list[str]
+) -> None:
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return said(given["resume"][0]["payload"])
+        values: list[Any] = [
+            {"id": "i", "reason": "feedback", "message": "Which city?"},
+            {"question": "What a graph of LangGraph has for its own front end"},
+            '{"type": "mastra_suspend"}',
+        ]
+        events: list[Event] = [{"type": "CUSTOM", "name": "on_interrupt", "value": value} for value in values]
+        interrupts = [{"id": "j", "reason": "feedback", "message": "Which street?"}]
+        ends = {
+            None: FINISHED,
+            "interrupt": {**FINISHED, "outcome": {"type": "interrupt", "interrupts": interrupts}},
+            "success": {**FINISHED, "outcome": {"type": "success"}},
+        }
+        return [*events, ends[outcome]]
+
+    with listening(answer) as endpoint:
+        heard = await turns(endpoint, "go", "Oslo")
+    assert [each.text for each in heard] == asked
 
 
 @pytest.mark.parametrize("has_forms", [True, False])

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import BEGUN, PERMISSION, remembered_after_restart, texts_of_parallel_sessions
 from tests.adapters.endpoint_tools import FOLDER
-from tests.adapters.environments import BY_SCRIPT, framework_param
+from tests.adapters.environments import BY_SCRIPT, NPM_FOLDER, framework_param, npm_framework_param
 from tests.agent.rig import Heard, choose, served
 from tests.limits import limit
 
@@ -36,12 +37,20 @@ ROOT = Path(__file__).parents[2]
 class Framework:
     """An endpoint of a framework, and what this framework says by AG-UI."""
 
-    needs: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    npm_needs: tuple[str, ...] = ()
+    """The packages of a framework on Node.js, whose endpoint is a program of its own."""
     thinks: bool = True
     repeats_thoughts: bool = False
     """Whether the endpoint sends the thoughts of a streamed answer again when the answer is whole."""
     asks: bool = True
     """Whether a call that needs an approval ends the run with an interrupt."""
+    has_questions: bool = False
+    """Whether an agent can ask for more than an approval."""
+    shows_running: bool = True
+    """Whether a call is said before its tool has ended."""
+    goes_with_mcp: bool = True
+    """Whether its packages go with the version of `mcp` that Accord starts the client's servers with."""
     keeps_cancelled: bool = True
     """Whether the framework, where it keeps the conversation itself, keeps the prompt of a run that was broken off."""
 
@@ -54,8 +63,27 @@ FRAMEWORKS = {
     "llama_index": Framework(("llama_index.protocols.ag_ui", "fastapi", "uvicorn"), thinks=False, asks=False),
     "strands": Framework(("strands", "ag_ui_strands", "fastapi", "uvicorn"), asks=False),
     "pydantic_ai": Framework(("pydantic_ai", "ag_ui", "fastapi", "uvicorn")),
+    "crewai": Framework(
+        ("crewai", "ag_ui_crewai", "fastapi", "uvicorn"), asks=False, has_questions=True, goes_with_mcp=False
+    ),
+    "mastra": Framework(
+        npm_needs=("@ag-ui/mastra", "@ag-ui/encoder", "@mastra/core"), has_questions=True, shows_running=False
+    ),
 }
 pytestmark = BY_SCRIPT
+
+
+def _param(name: str) -> Any:
+    framework = FRAMEWORKS[name]
+    if framework.npm_needs:
+        return npm_framework_param(name, *framework.npm_needs)
+    return framework_param(name, *framework.needs)
+
+
+def _program(name: str) -> list[str]:
+    if FRAMEWORKS[name].npm_needs:
+        return ["node", str(Path(__file__).with_name(f"{name}_endpoint.mjs")), str(NPM_FOLDER)]
+    return [sys.executable, "-m", "tests.adapters.endpoint_server", f"tests.adapters.{name}_endpoint"]
 
 
 @dataclass(frozen=True)
@@ -76,11 +104,11 @@ class Endpoint:
             return [await client.turn(session, text) for text in texts]
 
 
-@pytest.fixture(scope="module", params=[framework_param(name, *each.needs) for name, each in FRAMEWORKS.items()])
+@pytest.fixture(scope="module", params=[_param(name) for name in FRAMEWORKS])
 def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     folder = tmp_path_factory.mktemp(request.param)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.adapters.endpoint_server", f"tests.adapters.{request.param}_endpoint"],
+        _program(request.param),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=folder,
@@ -153,6 +181,15 @@ async def test_a_call_that_needs_an_approval_is_asked_about(endpoint: Endpoint, 
     assert (heard.stop_reason, after.text) == ("end_turn", "delete / remember")
 
 
+async def test_a_question_of_the_agent_is_answered_by_the_next_prompt(endpoint: Endpoint) -> None:
+    if not endpoint.framework.has_questions:
+        pytest.skip("this framework has no questions in AG-UI")
+    heard, after = await endpoint.turns("ask", "remember")
+    assert heard.text.endswith("Which city?")
+    assert after.text.endswith("remember")
+    assert after.stop_reason == "end_turn"
+
+
 async def test_a_cancel_ends_the_turn_inside_a_tool_and_the_next_prompt_works(endpoint: Endpoint) -> None:
     async with served(endpoint.agent(), "v2") as client:
         session = await client.new_session(str(endpoint.folder))
@@ -160,11 +197,13 @@ async def test_a_cancel_ends_the_turn_inside_a_tool_and_the_next_prompt_works(en
         async with asyncio.timeout(limit(30.0)):
             while not (endpoint.folder / BEGUN).exists():
                 await asyncio.sleep(0.01)
-        await client.hear_until(lambda message: "toolCallId" in str(message))
+        if endpoint.framework.shows_running:
+            await client.hear_until(lambda message: "toolCallId" in str(message))
         await client.cancel(session)
         heard = await client.ended(prompt)
         assert heard.stop_reason == "cancelled"
-        assert [call["status"] for call in heard.tools().values()] == ["cancelled"]
+        shown = ["cancelled"] if endpoint.framework.shows_running else []
+        assert [call["status"] for call in heard.tools().values()] == shown
         after = await client.turn(session, "remember")
     assert after.stop_reason == "end_turn"
     assert after.text == ("sleep / remember" if endpoint.framework.keeps_cancelled else "remember")
@@ -187,4 +226,5 @@ def test_the_checker_finds_nothing_to_remark(
     document = json.loads((tmp_path / "report.json").read_text())
     judged = [each for report in document.get("reports", [document]) for each in report["requirements"]]
     assert len(judged) > 100
-    assert [each["id"] for each in judged if each["status"] == "FAIL"] == []
+    advisories = set() if endpoint.framework.goes_with_mcp else {"ACCORD-MCP-002"}
+    assert {each["id"] for each in judged if each["status"] == "FAIL"} <= advisories

@@ -7,6 +7,7 @@ plans have no form in AG-UI; kinds and places come from the names and arguments 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -29,6 +30,8 @@ log = logging.getLogger("accord.adapters")
 PROTOCOL_VERSION = "1.0"
 # Calls by which front ends ask what the interrupt of another call asks as well.
 QUESTION_CALLS = frozenset({"confirm_changes"})
+# The event for interrupts before AG-UI had a form for them. CrewAI still sends an interrupt by it alone.
+CUSTOM_INTERRUPT = "on_interrupt"
 # The first is AG-UI's own word; frameworks have others.
 APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
 
@@ -136,13 +139,13 @@ class _Run(FrameworkRun):
                 entries.append(_entry(interrupt["id"], await self._run_client_tool(ours[call_id])))
                 continue
             if call_id is not None and call_id in self.calls and _is_approval(schema):
-                allowed = await self.calls.request_permission(call_id, description=interrupt.get("message"))
+                allowed = await self.calls.request_permission(call_id, description=_message(interrupt))
                 if not allowed:
                     self._refused.add(call_id)
                 entries.append(_entry(interrupt["id"], _approval(schema, allowed=allowed)))
                 continue
             tool = None if call_id is None else self.calls.get(call_id)
-            question = interrupt.get("message") or interrupt.get("reason") or "Go on?"
+            question = _message(interrupt) or interrupt.get("reason") or "Go on?"
             answer = await self.ask_freely(question, schema, tool=tool)
             if answer is None:
                 unanswered.append({"id": interrupt["id"], "schema": schema})
@@ -236,9 +239,11 @@ class _Run(FrameworkRun):
                 self._shared_state = event["snapshot"]
             case "STATE_DELTA":
                 self._change_state(event["delta"])
+            case "CUSTOM" if event.get("name") == CUSTOM_INTERRUPT and _is_interrupt(event.get("value")):
+                self._interrupts.append(event["value"])
             case "RUN_FINISHED":
-                await self._announce()
                 self._finish(event)
+                await self._announce()
             case "RUN_ERROR":
                 log.error("the AG-UI agent ended its run with an error (%s): %s", event.get("code"), event["message"])
                 raise InternalError("The agent ended its run with an error: the log says which", {"reason": "agent"})
@@ -287,13 +292,23 @@ class _Run(FrameworkRun):
         except PatchFailed:
             log.warning("a change of an AG-UI agent's state does not fit the state before, and is left out")
 
+    def _add_suspended_call(self, interrupt: Mapping[str, Any]) -> None:
+        """Add the call that an interrupt is about: Mastra sends no events of a call that its tool suspends."""
+        suspended, call_id = _suspended(interrupt), interrupt.get("toolCallId")
+        is_known = any(call.id == call_id for call in self._messages.open_calls())
+        if call_id is not None and not is_known and "toolName" in suspended:
+            self._messages.start_call(call_id, suspended["toolName"])
+            self._messages.append_arguments(call_id, json.dumps(suspended.get("args") or {}))
+
     def _finish(self, event: Mapping[str, Any]) -> None:
         self._is_finished = True
-        outcome = event.get("outcome") or {}
-        if outcome.get("type") == "interrupt":
-            self._interrupts = list(outcome["interrupts"])
-        elif outcome.get("type") == "cancelled":
-            self.turn.finish("cancelled")
+        outcome = event.get("outcome")
+        if outcome:
+            self._interrupts = list(outcome.get("interrupts") or ())
+            if outcome.get("type") == "cancelled":
+                self.turn.finish("cancelled")
+        for interrupt in self._interrupts:
+            self._add_suspended_call(interrupt)
         for usage in event.get("usage") or ():
             self.turn.add_token_usage(
                 usage.get("inputTokens") or 0,
@@ -307,6 +322,23 @@ class _Run(FrameworkRun):
 
 def _entry(interrupt_id: str, payload: Any) -> dict[str, Any]:
     return {"interruptId": interrupt_id, "status": "resolved", "payload": payload}
+
+
+def _is_interrupt(value: Any) -> bool:
+    """Whether the value of a custom event has the form of an interrupt: LangGraph and Mastra have other ones there."""
+    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("id", "reason"))
+
+
+def _suspended(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description of the call that an interrupt of Mastra is about; empty for other frameworks."""
+    return (interrupt.get("metadata") or {}).get("mastra") or {}
+
+
+def _message(interrupt: Mapping[str, Any]) -> str | None:
+    """The text of an interrupt; Mastra has that of a tool in the payload that the tool is suspended with."""
+    payload = _suspended(interrupt).get("suspendPayload")
+    texts = [payload.get("message"), payload.get("reason")] if isinstance(payload, dict) else [payload]
+    return next((text for text in (interrupt.get("message"), *texts) if text and isinstance(text, str)), None)
 
 
 def _is_approval(schema: Mapping[str, Any] | None) -> bool:
