@@ -77,6 +77,16 @@ async def test_mcp_is_offered_by_agents_that_use_it(edition: str) -> None:
 
 
 @IN_EVERY_EDITION
+async def test_with_a_package_for_mcp_that_is_too_old_no_addresses_are_offered(
+    edition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It has no types of its own before its version 2.
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    async with served(agent(mcp=True), edition) as hand:
+        assert mcp_transports(hand) == (set() if edition == "v1" else {"stdio"})
+
+
+@IN_EVERY_EDITION
 async def test_an_agent_that_uses_no_mcp_offers_none_and_starts_no_server(edition: str, tmp_path: Path) -> None:
     started = tmp_path / "started"
     server: dict[str, Any] = {"name": "x", "command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}

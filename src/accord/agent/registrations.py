@@ -126,7 +126,8 @@ class Registrations:
 
 
 def _has_mcp() -> bool:
-    return importlib.util.find_spec("mcp") is not None
+    # The package `mcp` before its version 2 has none of it, and is not enough; some frameworks bring that along.
+    return importlib.util.find_spec("mcp_types") is not None
 
 
 class LoginGate:
