@@ -60,7 +60,7 @@ class Running:
 async def running(state: Path, edition: str = "v1") -> AsyncIterator[Running]:
     # What a program prints before it runs is still in its buffer then, as Python has it by default.
     environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), "PYTHONUNBUFFERED": None}
-    child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=10.0)
+    child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=limit(10.0))
     hand = Hand(child, edition)
     try:
         assert "result" in await hand.request("initialize", HELLO[edition])

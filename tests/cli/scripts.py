@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.testing import AgentPeer, JsonRpcMessage
+from accord.time_scale import scaled
 
 DIFF = {"type": "diff", "path": "", "oldText": "one\ntwo\n", "newText": "one\nthree\n"}
 ALWAYS = [
@@ -119,7 +120,7 @@ async def drips(peer: AgentPeer) -> None:
 
 async def patient(peer: AgentPeer) -> None:
     """Works until it is told to stop, and then stops."""
-    peer.patience_seconds = 60.0
+    peer.patience_seconds = scaled(60.0)
     prompt = await _begin(peer)
     await peer.chunk("s-1234567890", "working on it\n")
     await peer.expect("session/cancel")

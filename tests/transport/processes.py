@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import accord.transport
+from tests.limits import limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ def exists(pid: int) -> bool:
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
     """Whether the condition came true in time; for what the system reports to nobody."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + limit(seconds)
     while not condition():
         if time.monotonic() > deadline:
             return False

@@ -31,7 +31,7 @@ OnStart: TypeAlias = Callable[[Terminal], Awaitable[None] | None]
 # How long a cancelled start waits for the id of the client's terminal; that is released in any case.
 START_SECONDS = scaled(1.0)
 # More than all steps of a release may take: a release that is cancelled earlier would leave a terminal behind.
-CLOSE_SECONDS = RELEASE_SECONDS + 3.0
+CLOSE_SECONDS = RELEASE_SECONDS + scaled(3.0)
 # How long tasks that do not end by themselves may take to end when they are cancelled.
 SWEEP_SECONDS = 1.0
 

@@ -20,6 +20,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from accord.time_scale import scaled
+
 if TYPE_CHECKING:
     from accord.trace.recording import SafeRecorder
     from accord.trace.writer import TraceWriter
@@ -43,7 +45,7 @@ _F_SETPIPE_SZ = 1031
 
 # A recorder that takes nothing for so long (its disk hangs, or it was stopped) is given up: the conversation waits for
 # a slow one, and not for ever.
-_STUCK_SECONDS = 5.0
+_STUCK_SECONDS = scaled(5.0)
 
 # The recorder may take so long for the rest; a disk that hangs must not hold the exit status of the agent for ever.
 _END_SECONDS = 10.0
