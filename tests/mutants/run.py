@@ -13,9 +13,11 @@ from tests.mutants.patches import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_SECONDS = limit(240)
+# For the tests of all mutants, one after the other.
+ALL_TIMEOUT_SECONDS = limit(1_200)
 
 
-def run_tests(source: Path, tests: list[str]) -> int:
+def run_tests(source: Path, tests: list[str], timeout_seconds: float = TIMEOUT_SECONDS) -> int:
     """The exit status of pytest with `source` before everything else on the path."""
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", f"--timeout={limit(100)}", "-p", "no:cacheprovider", *tests]
@@ -23,7 +25,7 @@ def run_tests(source: Path, tests: list[str]) -> int:
         command += ["-m", ""]  # a row that is named is run, also where only the long tests have it
     try:
         return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout_seconds, check=False
         ).returncode
     except subprocess.TimeoutExpired:
         return 1  # it hangs: that is red enough
@@ -55,7 +57,7 @@ def main() -> int:
     wanted = sys.argv[1:]
     chosen = [each for each in MUTANTS if not wanted or any(word in f"{each.promise} {each.name}" for word in wanted)]
     print(f"{len(chosen)} mutants; first their tests on the sources as they are", flush=True)
-    if run_tests(ROOT / "src", sorted({mutant.test for mutant in chosen})) != 0:
+    if run_tests(ROOT / "src", sorted({mutant.test for mutant in chosen}), ALL_TIMEOUT_SECONDS) != 0:
         print("the tests are red without any patch")
         return 1
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
