@@ -130,7 +130,12 @@ def test_a_fifo_is_refused_at_once(accord: Accord) -> None:
     [
         (lambda lines: lines[:-1], "end is missing"),
         (lambda lines: lines[:3] + lines[4:], "was changed"),
-        pytest.param(lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "was changed", marks=pytest.mark.long),
+        pytest.param(
+            lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+            "was changed",
+            marks=pytest.mark.long,
+            id="events in another order",
+        ),
         pytest.param(lambda lines: [*lines, "{}"], "was changed", marks=pytest.mark.long),
         pytest.param(
             lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]],

@@ -83,6 +83,21 @@ async def test_a_post_may_be_cut_anywhere(shared_server: int, server_root: Path)
             assert "result" in await client.answer(number + 1)
 
 
+async def test_a_post_may_be_cut_within_its_body(shared_server: int, server_root: Path) -> None:
+    async with HttpClient(shared_server) as client, posting(shared_server) as (reader, writer):
+        await client.initialize()
+        await client.open_stream()
+        data = post(client, new_session(1, server_root / "root"))
+        cut = data.index(b"\r\n\r\n") + 10
+        writer.write(data[:cut])
+        await writer.drain()
+        async with HttpClient(shared_server) as other:
+            await other.initialize()  # answered when the server has read the first part
+        writer.write(data[cut:])
+        assert await _status(reader) == 202
+        assert "result" in await client.answer(1)
+
+
 @pytest.mark.parametrize(
     "field",
     [
