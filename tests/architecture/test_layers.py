@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import accord
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,8 @@ def loaded_by(statement: str) -> set[str]:
         "import json, sys; before = set(sys.modules); "
         f"exec({statement!r}); print(json.dumps(sorted(set(sys.modules) - before)))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    # The package that is tested here, which a mutant has elsewhere.
+    environment = {**os.environ, "PYTHONPATH": str(Path(accord.__file__).parents[1])}
     finished = subprocess.run(
         [sys.executable, "-c", program],
         env=environment,

@@ -8,10 +8,13 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.limits import limit
 from tests.mutants.patches import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
+EVERY_MARK = ["-m", ""]
 TIMEOUT_SECONDS = limit(240)
 # For the tests of all mutants, one after the other.
 ALL_TIMEOUT_SECONDS = limit(1_200)
@@ -22,13 +25,20 @@ def run_tests(source: Path, tests: list[str], timeout_seconds: float = TIMEOUT_S
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", f"--timeout={limit(100)}", "-p", "no:cacheprovider", *tests]
     if all("[" in test for test in tests):
-        command += ["-m", ""]  # a row that is named is run, also where only the long tests have it
+        command += EVERY_MARK  # a row that is named is run, also where only the long tests have it
     try:
-        return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout_seconds, check=False
-        ).returncode
+        status = _status(command, environment, timeout_seconds)
+        if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+            status = _status(command + EVERY_MARK, environment, timeout_seconds)
     except subprocess.TimeoutExpired:
         return 1  # it hangs: that is red enough
+    return status
+
+
+def _status(command: list[str], environment: dict[str, str], timeout_seconds: float) -> int:
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout_seconds, check=False
+    ).returncode
 
 
 def break_copy(mutant: Mutant, folder: Path) -> Path:
