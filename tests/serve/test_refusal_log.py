@@ -65,6 +65,13 @@ async def test_every_refused_request_is_in_the_log_with_its_cause(tmp_path: Path
         await logged_of_connections(server, ada, bob, str(tmp_path / "root"))
 
 
+async def test_a_line_break_in_a_path_begins_no_line_of_the_log(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent") as server:
+        for target in ("/x%0d%0aforged", "/x%1b[2Jforged", "http://127.0.0.1/x%0aforged"):
+            assert (await send(server.port, "GET", target)).status == 404
+            await logged(server, r"INFO GET .*x\\.*forged 404")
+
+
 async def logged_of_connections(server: ServerProcess, ada: str, bob: str, root: str) -> None:
     """Refusals that need a connection: over HTTP, and over WebSocket."""
     async with HttpClient(server.port, ada) as client, WebSocketClient(server.websocket, bob) as other:

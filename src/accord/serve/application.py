@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+from accord.display import exact
 from accord.errors import AccordError
 from accord.serve.access import AccessCheck, HttpRefusal, headers_of
 from accord.serve.agent_transport import AgentTransport
@@ -23,6 +24,7 @@ access_log = logging.getLogger("accord.serve.access")
 
 ENDPOINT = "/acp"
 _ENDPOINTS = frozenset({"", ENDPOINT})
+_SHOWN_CHARACTERS = 200
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _EXPOSED = "Acp-Connection-Id, Acp-Session-Id"
 _ALLOWED = (
@@ -117,7 +119,7 @@ class AgentApplication:
             # The path without its query, and no header: nothing secret can be in it.
             if is_over:
                 spent = time.monotonic() - began
-                access_log.info("%s %s %d %s %.3fs", scope["method"], _path(scope), status, who, spent)
+                access_log.info("%s %s %d %s %.3fs", scope["method"], _shown_path(scope), status, who, spent)
 
     def _take_post(self, headers: Mapping[str, str], body: bytes, client: str | None) -> AgentTransport | None:
         """Take a message for a known connection at once: the agent that gets it; answer with 202 when it is not full.
@@ -151,14 +153,15 @@ class AgentApplication:
             link = await socket.serve()
             if link is not None:
                 # From here on no task waits for the socket; the link logs its end.
-                link.begin(_path(scope), began)
+                link.begin(_shown_path(scope), began)
                 is_over = False
         except HttpRefusal as refusal:
             status = self._note(refusal)
             await _refuse_upgrade(scope, receive, send, refusal)
         finally:
             if is_over:
-                access_log.info("WEBSOCKET %s %d %s %.3fs", _path(scope), status, who, time.monotonic() - began)
+                spent = time.monotonic() - began
+                access_log.info("WEBSOCKET %s %d %s %.3fs", _shown_path(scope), status, who, spent)
 
     def _note(self, refusal: HttpRefusal) -> int:
         self._metrics.refusals[refusal.cause] += 1
@@ -233,6 +236,11 @@ def _in_origin_form(scope: MutableMapping[str, Any]) -> MutableMapping[str, Any]
     authority, slash, rest = rest.partition("/")
     headers = [field for field in scope["headers"] if field[0].lower() != b"host"]
     return {**scope, "path": slash + rest, "headers": [(b"host", authority.encode()), *headers]}
+
+
+def _shown_path(scope: Mapping[str, Any]) -> str:
+    """The path for the log: a line break in it would begin a line that this server did not write."""
+    return exact(_path(scope), _SHOWN_CHARACTERS)
 
 
 def _path(scope: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from accord.display import exact
 from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
@@ -41,6 +42,7 @@ log = logging.getLogger("accord.serve")
 
 LAST_WRITE_SECONDS = scaled(2.0)
 _CANCEL_REQUEST = "$/cancel_request"
+_SHOWN_CHARACTERS = 200
 
 
 def new_connection_id() -> str:
@@ -174,7 +176,8 @@ class RemoteConnection:
 
     def _refuse(self, message: Envelope, error: RequestError, header: str | None = None) -> None:
         """Answer a request here; a notification is dropped."""
-        log.info("refused %s of %s: %d %s", message.method, self.principal.name, error.code, error.message)
+        method = exact(message.method, _SHOWN_CHARACTERS)
+        log.info("refused %s of %s: %d %s", method, self.principal.name, error.code, error.message)
         self._metrics.refusals[f"code{error.code}"] += 1
         if message.kind == "request":
             if message.id is None:

@@ -83,7 +83,8 @@ class TokenFile:
             stamp = _stamp(self.path)
             document = msgspec.json.decode(self.path.read_bytes(), type=_Document)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise LocalProtocolError(f"{self.path}: {error}", field="tokens", expected="a token file") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise LocalProtocolError(f"{self.path}: {reason}", field="tokens", expected="a token file") from error
         for entry in document.tokens:
             if entry.expires is not None and entry.expires.tzinfo is None:
                 message = f"{self.path}: the expiry of {entry.name!r} has no time zone"
