@@ -62,13 +62,15 @@ def test_reads_are_handed_over_in_their_order_whoever_does_it() -> None:
 
 
 class FakeTime:
-    """A clock that the test moves, and naps that it is told of."""
+    """A clock that moves a little at each look, and by what the test adds; and naps that it is told of."""
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.step = 0.00002
         self.on_sleep: Callable[[], object] = lambda: None
 
     def monotonic(self) -> float:
+        self.now += self.step
         return self.now
 
     def sleep(self, _seconds: float) -> None:
@@ -86,20 +88,38 @@ def test_only_many_reads_of_one_side_close_together_are_a_stream(clock: FakeTime
     order = ReadOrder(lambda *_: None)
     for _ in range(100):
         order.note(CLIENT_STREAM, b"request")
-        assert not order.is_streamed(CLIENT_STREAM)
+        assert not order.pause_seconds(CLIENT_STREAM)
         order.note(AGENT_STREAM, b"answer")
-        assert not order.is_streamed(AGENT_STREAM)
+        assert not order.pause_seconds(AGENT_STREAM)
     for _ in range(100):
-        clock.now += 0.002
+        clock.now += 0.01
         order.note(AGENT_STREAM, b"a word")
-        assert not order.is_streamed(AGENT_STREAM), "2 ms between two reads are worth no delay"
+        assert not order.pause_seconds(AGENT_STREAM), "10 ms between two reads are worth no delay"
     for _ in range(50):
         order.note(AGENT_STREAM, b"a word")
         order.note(STDERR_STREAM, b"a remark")
-    assert order.is_streamed(AGENT_STREAM)
-    assert not order.is_streamed(CLIENT_STREAM)
+    assert order.pause_seconds(AGENT_STREAM)
+    assert not order.pause_seconds(CLIENT_STREAM)
     order.note(CLIENT_STREAM, b"cancel")
-    assert not order.is_streamed(AGENT_STREAM)
+    assert not order.pause_seconds(AGENT_STREAM)
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_second", "expected"),
+    [(1e3, 0.003), (8e6, 0.003), (24 * 1024 / 0.001, 0.001), (90e6, 0.0)],
+    ids=["a slow stream", "8 MB/s", "24 KiB each millisecond", "a stream that fills the pipe by itself"],
+)
+def test_a_pause_is_as_long_as_the_pipe_has_room_for(
+    clock: FakeTime, bytes_per_second: float, expected: float
+) -> None:
+    order = ReadOrder(lambda *_: None)
+    clock.step = 0.0
+    data = b"x" * 100
+    for _ in range(2 + STREAM_READS):
+        clock.now += min(len(data) / bytes_per_second, 0.005)
+        order.note(AGENT_STREAM, data)
+
+    assert order.pause_seconds(AGENT_STREAM) == pytest.approx(expected, rel=1e-3)
 
 
 def test_what_a_streaming_side_writes_while_the_relay_waits_is_one_read(clock: FakeTime) -> None:
