@@ -10,8 +10,8 @@ forwarded, so that an answer cannot be recorded before its request.
 
 A program that streams small messages would wake the relay, and the relay its peer, for each of them; on a busy machine
 these wake-ups cost more than the messages. So while one side streams and the other is silent, the relay pauses after
-each read until about 24 KiB should have come, for 3 milliseconds at most, and then forwards all of it. A conversation of
-requests and answers never waits.
+each read until about 24 KiB should have come, for 3 milliseconds at most, and then forwards all of it. A conversation
+of requests and answers never waits.
 """
 
 from __future__ import annotations
