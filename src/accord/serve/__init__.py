@@ -15,9 +15,8 @@ from accord.serve.access import AccessCheck
 from accord.serve.application import AgentApplication
 from accord.serve.connections import Connections
 from accord.serve.fleet import FleetStore, ServerFleet
-from accord.serve.limits import HostLimits
 from accord.serve.metrics import Metrics
-from accord.serve.options import HostOptions, OnDisconnect
+from accord.serve.options import HostLimits, HostOptions, OnDisconnect
 from accord.serve.principal import Authenticate, Credentials, Principal, anyone
 from accord.serve.session_owners import SessionOwners
 from accord.serve.tokens import TokenFile, one_token

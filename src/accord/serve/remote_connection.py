@@ -19,9 +19,9 @@ from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.agent_transport import AgentTransport
-from accord.serve.limits import HostLimits
 from accord.serve.message_text import advertise, changed, params_of
 from accord.serve.metrics import Metrics
+from accord.serve.options import HostLimits
 from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, StreamLink
 from accord.serve.principal import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules

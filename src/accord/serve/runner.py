@@ -17,7 +17,7 @@ import uvicorn
 
 from accord.serve.application import AgentApplication
 from accord.serve.http_protocol import HttpProtocol
-from accord.serve.limits import HostLimits
+from accord.serve.options import HostLimits
 from accord.serve.socket_protocol import SocketProtocol
 from accord.time_scale import scaled
 
