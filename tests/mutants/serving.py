@@ -123,7 +123,7 @@ MUTANTS = (
     Mutant(
         "serving",
         "an answer to initialize is given for ever",
-        "serve/known_answers.py",
+        "serve/connections.py",
         " if answer and time.monotonic() - given_at < KEPT_SECONDS else None\n",
         " if answer else None\n",
         "tests/serve/test_known_answers.py::test_an_answer_is_known_for_a_while_only",

@@ -10,7 +10,7 @@ import pytest
 
 from accord.errors import InvalidParams
 from accord.serve import TokenFile
-from accord.serve.member_names import check_names
+from accord.serve.session_rules import check_names
 from tests.serve.raw_clients import WebSocketClient
 from tests.serve.server_process import serving
 

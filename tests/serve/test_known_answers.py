@@ -8,7 +8,7 @@ import pytest
 
 import accord
 from accord.serve import anyone
-from accord.serve.known_answers import MAX_ANSWERS, KnownAnswers
+from accord.serve.connections import MAX_ANSWERS, KnownAnswers
 from tests.serve.in_process import running
 from tests.serve.raw_clients import WebSocketClient
 
@@ -58,7 +58,7 @@ async def test_an_agent_starts_when_its_connection_is_used(agent: CountingAgent,
 async def test_an_answer_is_known_for_a_while_only(
     agent: CountingAgent, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.serve.known_answers.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("accord.serve.connections.KEPT_SECONDS", 0.0)
     async with running(agent.asgi(authenticate=anyone, root=tmp_path)) as port:
         url = f"ws://127.0.0.1:{port}/acp"
         async with WebSocketClient(url) as first, WebSocketClient(url) as second:

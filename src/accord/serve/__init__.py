@@ -18,7 +18,7 @@ from accord.serve.fleet import FleetStore, ServerFleet
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostLimits, HostOptions, OnDisconnect
 from accord.serve.principal import Authenticate, Credentials, Principal, anyone
-from accord.serve.session_owners import SessionOwners
+from accord.serve.session_rules import SessionOwners
 from accord.serve.tokens import TokenFile, one_token
 from accord.serve.upstream import AgentUpstream, ProgramUpstream, RecordedUpstream, ServedAgent, Upstream
 from accord.trace.connection_trace import ConnectionTrace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
 import logging
 import time
 from pathlib import Path
@@ -12,18 +13,16 @@ from typing import Any
 
 from accord.serve.access import AccessCheck, HttpRefusal
 from accord.serve.fleet import ServerFleet
-from accord.serve.known_answers import KnownAnswers, key_of
 from accord.serve.metrics import Metrics
 from accord.serve.node_requests import NodeRequests
 from accord.serve.options import HostOptions
 from accord.serve.principal import Credentials, Principal, directory_of
 from accord.serve.remote_connection import RemoteConnection, new_connection_id
-from accord.serve.session_owners import SessionOwners
-from accord.serve.session_rules import SessionRules
+from accord.serve.session_rules import SessionOwners, SessionRules
 from accord.serve.upstream import Upstream
 from accord.time_scale import scaled
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "KnownAnswers"]
 
 log = logging.getLogger("accord.serve")
 
@@ -33,6 +32,10 @@ STOP_SECONDS = scaled(10.0)
 DRAIN_POLL_SECONDS = 0.05
 # A client that lost its link tries again within this.
 RETURN_SECONDS = scaled(2.0)
+# Of the answers to `initialize`.
+KEPT_SECONDS = scaled(10.0)
+MAX_ANSWERS = 64
+MAX_KEY_CHARACTERS = 8192
 
 
 class Connections:
@@ -312,3 +315,33 @@ class Connections:
             await self.fleet.close()
         if self._owners is not None:
             self._owners.close()
+
+
+class KnownAnswers:
+    """Answers to `initialize` that an agent gave a moment ago: a further client with the same words gets it too.
+
+    So a connection that is opened and not used has no agent behind it. Whether an answer is still right is not known,
+    so it is kept for seconds only: the client gets the answer of a client that came a little earlier.
+    """
+
+    def __init__(self) -> None:
+        self._answers: dict[str, tuple[float, bytes]] = {}
+
+    def find(self, key: str) -> bytes | None:
+        """The answer, under whatever id; None if it is not known, or too old."""
+        given_at, answer = self._answers.get(key, (0.0, b""))
+        return answer if answer and time.monotonic() - given_at < KEPT_SECONDS else None
+
+    def note(self, key: str, answer: bytes) -> None:
+        """The agent has just given this answer."""
+        if len(key) > MAX_KEY_CHARACTERS:
+            return
+        self._answers.pop(key, None)
+        if len(self._answers) >= MAX_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+        self._answers[key] = time.monotonic(), answer
+
+
+def key_of(params: dict[str, Any]) -> str:
+    """The key of the params of an `initialize`."""
+    return json.dumps(params)

@@ -13,14 +13,13 @@ from accord.serve.access import HttpRefusal
 from accord.serve.agent_transport import AgentTransport
 from accord.serve.connections import Connections
 from accord.serve.event_link import STREAM, EventLink, events_of
-from accord.serve.introduction import answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.introduction import answered, error_answer, malformed, read_introduction, take_over, with_id
 from accord.serve.message_text import params_of
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import OWN_PREFIX, RECEIVED_METHOD, cursor_of
 from accord.serve.principal import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send, read_body, respond
-from accord.serve.takeover import take_over
 from accord.transport.routing import Stream, read_envelope
 from accord.wire.sse import KEEPALIVE
 

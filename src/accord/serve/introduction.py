@@ -9,11 +9,13 @@ from accord.errors import InvalidRequest, ParseError, RequestError
 from accord.jsonrpc.message import ErrorObject, Malformed, MessageRules
 from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import error_text
+from accord.serve.connections import Connections
 from accord.serve.message_text import RESUME, changed, params_of
+from accord.serve.principal import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["Introduction", "has_fewer_capabilities", "malformed", "read_introduction", "with_id"]
+__all__ = ["Introduction", "malformed", "read_introduction", "take_over", "with_id"]
 
 _RULES = MessageRules(null_ids=True, batches=False)
 
@@ -93,3 +95,34 @@ def _lacks(new: Any, kept: Any) -> bool:
     if isinstance(kept, list):
         return not isinstance(new, list) or any(each not in new for each in kept)
     return bool(new != kept)
+
+
+def take_over(
+    connections: Connections,
+    introduction: Introduction,
+    principal: Principal,
+    credentials: Credentials,
+    connection_id: str,
+    *,
+    has_session_streams: bool = False,
+) -> RemoteConnection | None:
+    """The connection that goes on with a kept agent; None if there is none, or it speaks another version.
+
+    It is for programs, whose sessions live in one process for each connection. The new client opens its sessions again,
+    as after any reconnect; the process, its login and its running turns are still there.
+
+    Raises:
+        InvalidRequest: The agent was introduced to a client with more capabilities, and would use them.
+    """
+    orphan = connections.orphan(principal)
+    if orphan is None:
+        return None
+    kept = orphan.initialize_params
+    if introduction.params.get("protocolVersion") != kept.get("protocolVersion"):
+        return None
+    if has_fewer_capabilities(introduction.params, kept):
+        message = "An agent of yours waits for a client with more capabilities"
+        raise InvalidRequest(message, {"reason": "fewer_capabilities"})
+    return connections.succeed(
+        orphan, credentials, has_session_streams=has_session_streams, connection_id=connection_id
+    )

@@ -1,29 +1,41 @@
 """The rules of a host for sessions: whose they are, in which directories they may work, what a client may start.
 
 They judge messages by their params, before the agent sees them; for an `accord.Agent` and a program they are the same.
+The names that they judge must be spelled as in the protocol: some JSON readers take `CWD` for `cwd` (Go's does), and
+the last one counts. Such a program would work in a directory, or on a session, that the host did not see.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from accord.agent.request_errors import unknown_session
 from accord.errors import InvalidParams, RateLimited
-from accord.serve.member_names import check_names, check_spelling
 from accord.serve.principal import Principal
-from accord.serve.session_owners import SessionOwners
 from accord.transport.routing import CREATING_METHODS, OPENING_METHODS, Envelope
 
-__all__ = ["LIST", "SessionRules"]
+__all__ = ["LIST", "SessionOwners", "SessionRules"]
 
 LIST = "session/list"
 _ENDING = frozenset({"session/close", "session/delete"})
 _DELETE = "session/delete"
 # These are reached over the network; every other kind is a program that the agent's machine would start.
 _REMOTE_SERVERS = frozenset({"http", "sse", "acp"})
+# The names that are judged, by their spelling in one case.
+_JUDGED = {
+    name.casefold(): name
+    for name in (
+        "id", "method", "params", "sessionId", "cwd", "additionalDirectories", "mcpServers", "type", "command",
+    )
+}  # fmt: skip
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class SessionRules:
@@ -151,3 +163,99 @@ class SessionRules:
             each for each in sessions if isinstance(each, dict) and owns(name, str(each.get("sessionId")))
         ]
         return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
+
+
+def check_names(text: bytes) -> None:
+    """Check the names of a message and those of its params.
+
+    Raises:
+        InvalidParams: One differs from a name that is judged by its case only.
+    """
+    try:
+        message = _members(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Half of a surrogate pair: other readers take it.
+        message = json.loads(text)
+    check_spelling(message)
+    check_spelling(_names_of(message.get("params")), "params.")
+
+
+def _names_of(params: Any) -> Iterable[str]:
+    if not isinstance(params, msgspec.Raw):
+        return params if isinstance(params, dict) else ()
+    try:
+        return _members(params)
+    except msgspec.ValidationError:
+        return ()  # the agent says what is wrong with them
+
+
+def check_spelling(names: Iterable[str], where: str = "") -> None:
+    """Check the names of one object; `where` goes before them in the error.
+
+    Raises:
+        InvalidParams: One differs from a name that is judged by its case only.
+    """
+    for name in names:
+        expected = _JUDGED.get(name.casefold())
+        if expected is not None and expected != name:
+            raise InvalidParams(
+                "A name has another case than in the protocol", {"field": where + name, "expected": expected}
+            )
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    session: str
+    principal: str | None = None
+
+
+class SessionOwners:
+    """The principal of each session that was opened here, in an append-only file, so that a restart knows it too.
+
+    Without a path they are forgotten with this process.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._owners: dict[str, str] = {}
+        self._path = path
+        self._descriptor: int | None = None
+        if path is not None and path.exists():
+            for line in path.read_bytes().splitlines():
+                self._load(line)
+
+    def _load(self, line: bytes) -> None:
+        try:
+            entry = msgspec.json.decode(line, type=_Line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return  # the last line of a process that died while it wrote
+        if entry.principal is None:
+            self._owners.pop(entry.session, None)
+        else:
+            self._owners[entry.session] = entry.principal
+
+    def owns(self, principal: str, session_id: str) -> bool:
+        return self._owners.get(session_id) == principal
+
+    def claim(self, principal: str, session_id: str) -> None:
+        """The session belongs to the principal; it is written down before this returns."""
+        if not self.owns(principal, session_id):
+            self._owners[session_id] = principal
+            self._write(_Line(session_id, principal))
+
+    def forget(self, session_id: str) -> None:
+        """The session was deleted."""
+        if self._owners.pop(session_id, None) is not None:
+            self._write(_Line(session_id))
+
+    def _write(self, line: _Line) -> None:
+        if self._path is None:
+            return
+        if self._descriptor is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        # One write of one line: another process that appends to the same file does not come between.
+        os.write(self._descriptor, msgspec.json.encode(line) + b"\n")
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,4 +1,7 @@
-"""A socket of our own runner as the link of a connection: no task reads or writes it, both happen when they are due."""
+"""A socket of our own runner as the link of a connection: no task reads or writes it, both happen when they are due.
+
+It also has the close codes of every WebSocket: those that the server sends, and what those of a client mean.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,8 @@ from typing import Protocol
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import ReceivedTexts
 from accord.serve.remote_connection import RemoteConnection
-from accord.serve.socket_close import close_code, is_fault, is_finished
 
-__all__ = ["LINK", "TEXTS", "DirectSocket", "SocketLink", "SocketReader"]
+__all__ = ["LINK", "TEXTS", "DirectSocket", "SocketLink", "SocketReader", "close_code", "is_fault", "is_finished"]
 
 log = logging.getLogger("accord.serve")
 access_log = logging.getLogger("accord.serve.access")
@@ -23,6 +25,17 @@ TEXTS = "accord.texts"
 LINK = "accord.link"
 """Another one: `socket` gives the `DirectSocket` behind an accepted upgrade. Once it is linked, the application may
 return, and the socket stays open."""
+
+_FINISHED, _NO_CODE = 1000, 1005
+# Closes for what the client did: the log names them.
+_FAULTS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 1011})
+_CODES = {
+    "the server ends": 1012,
+    "its token was revoked": 1008,
+    "its token expired": 1008,
+    "its client does not read": 1008,
+    "the client closed it": 1000,
+}
 
 
 class SocketReader(Protocol):
@@ -130,3 +143,21 @@ class SocketLink(StreamLink):
     def cancel(self) -> None:
         """The connection has ended, and its client does not read: see `RemoteConnection.writers`."""
         self._socket.abort()
+
+
+def close_code(end_reason: str) -> int:
+    """The code of a connection that has ended for this reason."""
+    return _CODES.get(end_reason, 1011)
+
+
+def is_finished(code: int, reason: str | None) -> bool:
+    """Whether a client closed its connection for good; `reason` is None where no close frame came.
+
+    A close frame without a code is as deliberate as one with 1000; a lost socket has no reason.
+    """
+    return code == _FINISHED or (code == _NO_CODE and reason is not None)
+
+
+def is_fault(code: int) -> bool:
+    """Whether the socket was closed for something that the client did."""
+    return code in _FAULTS

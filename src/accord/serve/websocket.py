@@ -14,7 +14,15 @@ from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
 from accord.serve.access import HttpRefusal
 from accord.serve.connections import Connections
-from accord.serve.introduction import Introduction, answered, error_answer, malformed, read_introduction, with_id
+from accord.serve.introduction import (
+    Introduction,
+    answered,
+    error_answer,
+    malformed,
+    read_introduction,
+    take_over,
+    with_id,
+)
 from accord.serve.message_text import params_of
 from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
@@ -22,9 +30,7 @@ from accord.serve.own_messages import RESUME_METHOD, ReceivedTexts, cursor_of, n
 from accord.serve.principal import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
-from accord.serve.socket_close import close_code, is_fault, is_finished
-from accord.serve.socket_link import LINK, TEXTS, DirectSocket, SocketLink
-from accord.serve.takeover import take_over
+from accord.serve.socket_link import LINK, TEXTS, DirectSocket, SocketLink, close_code, is_fault, is_finished
 from accord.transport.routing import Envelope, read_envelope
 
 __all__ = ["ServedSocket"]
