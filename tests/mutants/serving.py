@@ -19,7 +19,7 @@ MUTANTS = (
     Mutant(
         "serving",
         "a token is not checked",
-        "serve/tokens.py",
+        "serve/principals.py",
         "        return Principal(name) if credentials.token and hmac.compare_digest(given, expected) else None\n",
         "        return Principal(name)\n",
         f"{SERVED_HTTP}test_a_request_gets_its_status",

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from accord.serve.socket_protocol import SocketProtocol
+from accord.serve.linked_socket import SocketProtocol
 from tests.limits import limit
 
 

@@ -13,10 +13,9 @@ from uvicorn.server import ServerState
 from websockets.frames import Close, Frame, Opcode
 from websockets.streams import StreamReader
 
-from accord.serve.linked_socket import LinkedSocket
+from accord.serve.linked_socket import LinkedSocket, SocketProtocol
 from accord.serve.socket_frames import frames_of
 from accord.serve.socket_link import TEXTS
-from accord.serve.socket_protocol import SocketProtocol
 from tests.limits import limit
 
 LARGE = "ü" * 100_000

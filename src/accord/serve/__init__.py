@@ -17,9 +17,8 @@ from accord.serve.connections import Connections
 from accord.serve.fleet import FleetStore, ServerFleet
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostLimits, HostOptions, OnDisconnect
-from accord.serve.principal import Authenticate, Credentials, Principal, anyone
+from accord.serve.principals import Authenticate, Credentials, Principal, TokenFile, anyone, one_token
 from accord.serve.session_rules import SessionOwners
-from accord.serve.tokens import TokenFile, one_token
 from accord.serve.upstream import AgentUpstream, ProgramUpstream, RecordedUpstream, ServedAgent, Upstream
 from accord.trace.connection_trace import ConnectionTrace
 

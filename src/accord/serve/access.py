@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass
-from accord.serve.principal import Authenticate, Credentials, Principal
+from accord.serve.principals import Authenticate, Credentials, Principal
 
 __all__ = ["AccessCheck", "headers_of"]
 

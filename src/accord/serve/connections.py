@@ -16,7 +16,7 @@ from accord.serve.fleet import ServerFleet
 from accord.serve.metrics import Metrics
 from accord.serve.node_requests import NodeRequests
 from accord.serve.options import HostOptions
-from accord.serve.principal import Credentials, Principal, directory_of
+from accord.serve.principals import Credentials, Principal, directory_of
 from accord.serve.remote_connection import RemoteConnection, new_connection_id
 from accord.serve.session_rules import SessionOwners, SessionRules
 from accord.serve.upstream import Upstream

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from accord.errors import LocalProtocolError, StoreError
 from accord.serve.access import HttpRefusal
 from accord.serve.fleet_pass import FleetPass, PassRefused, PassSigner
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 
 __all__ = ["FleetStore", "Node", "ServerFleet", "check_address", "check_node_name"]
 

@@ -15,7 +15,7 @@ import hmac
 import msgspec
 
 from accord.errors import LocalProtocolError
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 
 __all__ = ["FORWARD_HEADER", "FleetPass", "PassSigner"]
 

@@ -17,7 +17,7 @@ from accord.serve.introduction import answered, error_answer, malformed, read_in
 from accord.serve.message_text import params_of
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import OWN_PREFIX, RECEIVED_METHOD, cursor_of
-from accord.serve.principal import Credentials, Principal
+from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send, read_body, respond
 from accord.transport.routing import Stream, read_envelope

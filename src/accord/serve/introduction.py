@@ -11,7 +11,7 @@ from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import error_text
 from accord.serve.connections import Connections
 from accord.serve.message_text import RESUME, changed, params_of
-from accord.serve.principal import Credentials, Principal
+from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.transport.routing import Envelope, read_envelope
 

@@ -19,7 +19,7 @@ import h11
 from accord.serve.access import HttpRefusal
 from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 from accord.serve.response import Receive, Send
 from accord.time_scale import scaled
 

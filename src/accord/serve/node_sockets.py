@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 
 from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 from accord.time_scale import scaled
 
 __all__ = ["RESTART", "ForwardedSocket", "SocketClosed", "open_socket", "socket_address"]

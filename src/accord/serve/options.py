@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from accord.serve.principal import Authenticate
+from accord.serve.principals import Authenticate
 from accord.time_scale import scaled
 from accord.trace import TraceWriter
 

@@ -23,7 +23,7 @@ from accord.serve.message_text import advertise, changed, params_of
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostLimits
 from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, StreamLink
-from accord.serve.principal import Credentials, Principal
+from accord.serve.principals import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules
 from accord.time_scale import scaled
 from accord.transport.routing import (

@@ -17,8 +17,8 @@ import uvicorn
 
 from accord.serve.application import AgentApplication
 from accord.serve.http_protocol import HttpProtocol
+from accord.serve.linked_socket import SocketProtocol
 from accord.serve.options import HostLimits
-from accord.serve.socket_protocol import SocketProtocol
 from accord.time_scale import scaled
 
 __all__ = ["Listener", "run_server"]

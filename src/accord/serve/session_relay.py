@@ -22,10 +22,9 @@ from accord.errors import RequestError, SessionInUse, StoreError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.fleet import Node, ServerFleet
-from accord.serve.local_end import QUEUE_BYTES, LocalEnd
 from accord.serve.message_text import changed, params_of
-from accord.serve.node_links import NodeLink, open_link
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
+from accord.serve.relay_ends import QUEUE_BYTES, LocalEnd, NodeLink, open_link
 from accord.time_scale import scaled
 from accord.transport import Transport
 from accord.transport.routing import (

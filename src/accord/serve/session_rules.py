@@ -17,7 +17,7 @@ import msgspec
 
 from accord.agent.request_errors import unknown_session
 from accord.errors import InvalidParams, RateLimited
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 from accord.transport.routing import CREATING_METHODS, OPENING_METHODS, Envelope
 
 __all__ = ["LIST", "SessionOwners", "SessionRules"]

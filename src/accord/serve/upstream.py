@@ -11,7 +11,7 @@ from typing import Protocol
 from accord.agent import Agent, SharedSessions
 from accord.serve.fleet import ServerFleet
 from accord.serve.options import OnDisconnect
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 from accord.serve.session_relay import SessionRelay
 from accord.trace.connection_trace import ConnectionTrace, RecordedTransport
 from accord.trace.format import AGENT

@@ -27,7 +27,7 @@ from accord.serve.message_text import params_of
 from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import RESUME_METHOD, ReceivedTexts, cursor_of, not_resumed
-from accord.serve.principal import Credentials, Principal
+from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
 from accord.serve.socket_link import LINK, TEXTS, DirectSocket, SocketLink, close_code, is_fault, is_finished

@@ -1,7 +1,7 @@
-"""The token file: hashed bearer tokens with the names of their principals, read again whenever it changes.
+"""Principals: who may connect, in which directory, and the credentials by which a request names one.
 
-The tokens have 256 random bits, so a plain digest of one cannot be turned back. The file is no secret by itself, but
-a user who may write to it can let people in.
+A token file has hashed bearer tokens with the names of their principals. The tokens have 256 random bits, so a plain
+digest of one cannot be turned back. The file is no secret by itself, but a user who may write to it can let people in.
 """
 
 from __future__ import annotations
@@ -12,20 +12,61 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from accord.errors import LocalProtocolError
-from accord.serve.principal import Credentials, Principal
 
-__all__ = ["TokenFile", "one_token"]
+__all__ = ["Authenticate", "Credentials", "Principal", "TokenFile", "anyone", "one_token"]
 
 log = logging.getLogger("accord.serve")
 
 _TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The user or program that a request was authenticated as. Connections and sessions belong to it."""
+
+    name: str
+    """The name in logs, and the owner of sessions."""
+    root: str | os.PathLike[str] | None = None
+    """The directory that the directories of its sessions must lie in; None is the server's root."""
+    expires_at: float | None = None
+    """When its connections end, in seconds since 1970; None means never."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """The credentials of one request. Made by the application for each request."""
+
+    token: str | None = field(repr=False)
+    """The bearer token, if there is one."""
+    headers: Mapping[str, str] = field(repr=False)
+    """All headers, their names in lower case."""
+    client: str | None = None
+    """The address that the request came from."""
+    forwarded_by: str | None = None
+    """The node of the fleet that authenticated the request and forwarded it; None if it came from its client."""
+
+
+Authenticate: TypeAlias = Callable[[Credentials], Principal | Awaitable[Principal | None] | None]
+"""Finds the principal of a request; None refuses it. Called for every request, before anything is allocated."""
+
+
+def anyone(credentials: Credentials) -> Principal:  # noqa: ARG001 - the signature of `Authenticate`
+    """Accept every request as one principal: for a server behind another one that authenticates."""
+    return Principal("anyone")
+
+
+def directory_of(principal: Principal, default: Path) -> Path:
+    """The root of a principal, with links resolved."""
+    return Path(os.path.realpath(default if principal.root is None else principal.root))
 
 
 class _Entry(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):

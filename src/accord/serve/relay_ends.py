@@ -1,10 +1,15 @@
-"""A link to the agent of another node, for one client of this node and as its principal."""
+"""The ends of a relay of sessions: the agent of this node, and links to those of other nodes as the same principal.
+
+`session_relay` decides which of them gets a message of the client.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from accord.errors import TransportError
@@ -13,19 +18,20 @@ from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
 from accord.serve.message_text import RESUME, changed, params_of
 from accord.serve.node_sockets import socket_address
-from accord.serve.principal import Principal
+from accord.serve.principals import Principal
 from accord.time_scale import scaled
 from accord.transport import Transport
 from accord.transport.remote import RemoteOptions
 from accord.transport.routing import read_envelope
 
-__all__ = ["NodeLink", "open_link"]
+__all__ = ["LocalEnd", "NodeLink", "open_link"]
 
 log = logging.getLogger("accord.serve")
 
 CONNECT_SECONDS = scaled(3.0)
 INITIALIZE_SECONDS = scaled(10.0)
 _INITIALIZE_ID = "_accord-fleet/initialize"
+QUEUE_BYTES = 1024 * 1024
 
 
 class NodeLink:
@@ -115,3 +121,78 @@ def _own_initialize(text: bytes) -> bytes:
     if isinstance(params.get("_meta"), dict):
         params["_meta"].pop(RESUME, None)
     return changed(text, id=_INITIALIZE_ID, params=params)
+
+
+class LocalEnd:
+    """A `Transport` between the agent of this node and a client that other nodes share.
+
+    What the agent sends goes straight to the client; what the client sends is put here by the relay.
+    `passes` is asked once of each message of the agent whether the client gets it, unless `passes_all` says so of all.
+    """
+
+    def __init__(
+        self, client: Transport, passes: Callable[[bytes | bytearray], bool], passes_all: Callable[[], bool]
+    ) -> None:
+        self._client = client
+        self._passes = passes
+        self._passes_all = passes_all
+        self._incoming: deque[bytes] = deque()
+        self._incoming_bytes = 0
+        self._receiver: asyncio.Future[None] | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+        self._ended = False
+
+    @property
+    def hung_up(self) -> bool:
+        """See `Transport.hung_up`."""
+        return self._ended or self._client.hung_up
+
+    async def send(self, text: bytes | bytearray) -> None:
+        """See `Transport.send`."""
+        if self._passes(text):
+            await self._client.send(text)
+
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        """See `Transport.try_send`."""
+        return self._passes_all() and self._client.try_send(texts)
+
+    async def receive(self) -> list[bytes]:
+        """See `Transport.receive`."""
+        while not self._incoming:
+            if self._ended:
+                return []
+            self._receiver = asyncio.get_running_loop().create_future()
+            try:
+                await self._receiver
+            finally:
+                self._receiver = None
+        texts = list(self._incoming)
+        self._incoming.clear()
+        self._incoming_bytes = 0
+        self._room.set()
+        return texts
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        await self._client.close()
+        self.hang_up()
+
+    async def put(self, text: bytes) -> None:
+        """Give the agent one text; waits while it has not read most of what it was given."""
+        self._incoming.append(text)
+        self._incoming_bytes += len(text)
+        self._wake()
+        if self._incoming_bytes > QUEUE_BYTES and not self._ended:
+            self._room.clear()
+            await self._room.wait()
+
+    def hang_up(self) -> None:
+        """The client is gone."""
+        self._ended = True
+        self._room.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(None)
