@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accord.stores.memory import (
         MemoryStore as MemoryStore,
     )
-    from accord.stores.postgres.node import (
+    from accord.stores.postgres.nodes import (
         NodeRecord as NodeRecord,
     )
     from accord.stores.postgres.store import (
@@ -42,7 +42,7 @@ else:
             "accord.stores.check": "StoreCheckFailed check_store",
             "accord.stores.folder": "default_path",
             "accord.stores.memory": "MemoryStore",
-            "accord.stores.postgres.node": "NodeRecord",
+            "accord.stores.postgres.nodes": "NodeRecord",
             "accord.stores.postgres.store": "PostgresStore",
             "accord.stores.sqlite": "SqliteStore",
             "accord.stores.transfer": "copy_sessions",

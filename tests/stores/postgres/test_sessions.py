@@ -11,7 +11,7 @@ from accord.errors import StoreError
 from accord.session.content import Text
 from accord.session.event import Event, MessageChanged, MessageChunk
 from accord.stores import MemoryStore, PostgresStore, SessionRecord, SqliteStore, Store, copy_sessions
-from accord.stores.postgres.escapes import escaped, unescaped
+from accord.stores.postgres.encoding import escaped, unescaped
 from tests.postgres import Database
 from tests.stores.fixtures.fill import EXPECTED
 from tests.stores.postgres.stores import opened

@@ -23,7 +23,7 @@ from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from accord.errors import StoreError
-from accord.stores.postgres.binary import FrequentStatement
+from accord.stores.postgres.encoding import FrequentStatement
 from accord.stores.postgres.failures import StatementFailure, failure_of, pooled, store_error, wrong_conninfo
 
 __all__ = ["DatabaseAddress", "PersistentConnection", "PostgresConnection"]

@@ -18,14 +18,14 @@ from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores.errors import in_use, not_owned, unknown_session
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS
-from accord.stores.postgres.binary import (
+from accord.stores.postgres.encoding import (
     FrequentStatement,
     array_of_bytes,
     array_of_numbers,
     array_of_texts,
     array_of_truths,
+    escaped,
 )
-from accord.stores.postgres.escapes import escaped
 from accord.stores.postgres.nodes import Fence, OwnedBy, StaleClaim
 from accord.stores.postgres.sessions import SessionTable
 from accord.stores.rounds import QueuedEvents

@@ -22,8 +22,7 @@ import msgspec
 
 from accord.errors import StoreError
 from accord.stores.errors import not_owned
-from accord.stores.postgres.node import NodeRecord
-from accord.stores.postgres.nodes import Fence, NodeTable
+from accord.stores.postgres.nodes import Fence, NodeRecord, NodeTable
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PersistentConnection, PostgresConnection

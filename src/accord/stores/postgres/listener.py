@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from accord.errors import StoreError
 from accord.stores.errors import closed, unknown_session
 from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection
-from accord.stores.postgres.escapes import escaped
+from accord.stores.postgres.encoding import escaped
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection

@@ -1,7 +1,7 @@
-"""The statements about nodes: their leases, on the clock of the database, and the sessions that they own.
+"""Nodes, the processes of a fleet, and the statements about them: their leases, and the sessions that they own.
 
-A lease that has ended can never be renewed, so "dead" is final. A claim locks the row of the owner's node before it
-looks at the lease: a renewal that is just being committed is waited for and seen.
+Leases are on the clock of the database. One that has ended can never be renewed, so "dead" is final. A claim locks the
+row of the owner's node before it looks at the lease: a renewal that is just being committed is waited for and seen.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accord.stores.postgres.escapes import escaped
+import msgspec
+
+from accord.stores.postgres.encoding import escaped
 from accord.stores.postgres.failures import name_taken
-from accord.stores.postgres.node import NodeRecord
 from accord.stores.postgres.schema import lock_number
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
 
-__all__ = ["Fence", "NodeTable"]
+__all__ = ["Fence", "NodeRecord", "NodeTable"]
 
 # A node whose connection was cut makes a new one within this time; a dead one does not.
 HINT_SECONDS = 0.1
@@ -31,6 +32,27 @@ _COLUMNS = (
     "n.incarnation, n.name, n.address, n.version, extract(epoch from n.started_at)::float8, "
     "extract(epoch from n.until)::float8, n.draining, extract(epoch from n.until - clock_timestamp())::float8"
 )
+
+
+class NodeRecord(msgspec.Struct, frozen=True):
+    """One incarnation of a node: a process that holds a lease, and the sessions that it owns.
+
+    Times are seconds since 1970 by the clock of the database. `is_live` says whether the lease lasted when this was
+    read. An incarnation whose lease has ended never lives again: its process takes a new one.
+    """
+
+    incarnation: str
+    name: str
+    address: str = ""
+    version: str = ""
+    started_at: float = 0.0
+    until: float = 0.0
+    draining: bool = False
+    left_seconds: float = 0.0
+    """The rest of its lease when this was read."""
+    is_live: bool = True
+    sessions: int = 0
+    """The sessions that it owns; counted by `PostgresStore.counts` and 0 elsewhere."""
 
 
 class Fence(NamedTuple):

@@ -13,7 +13,7 @@ from accord.errors import StoreError
 from accord.session.content import Text
 from accord.session.event import Event, MessageChanged, MessageChunk
 from accord.stores.interface import SessionPage
-from accord.stores.postgres.escapes import escaped
+from accord.stores.postgres.encoding import escaped
 from accord.stores.postgres.sessions import SessionTable
 from accord.stores.text import decode_event
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.stores.errors import session_exists, unknown_session
 from accord.stores.interface import SessionPage, SessionRecord
-from accord.stores.postgres.escapes import escaped, unescaped
+from accord.stores.postgres.encoding import escaped, unescaped
 from accord.stores.postgres.nodes import Fence, NodeTable
 from accord.stores.text import decode_cursor, encode_cursor
 

@@ -21,7 +21,7 @@ from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.interface import SessionPage, SessionRecord
 from accord.stores.postgres import search
-from accord.stores.postgres.node import NodeRecord
+from accord.stores.postgres.nodes import NodeRecord
 from accord.stores.postgres.writer import PostgresWriter
 from accord.stores.rounds import as_awaitable
 

@@ -20,8 +20,7 @@ from accord.stores.interface import SessionRecord
 from accord.stores.postgres.events import EventTable, SessionAppend
 from accord.stores.postgres.failures import lease_too_short, missing_extra
 from accord.stores.postgres.lease import NodeLease, close_lease, open_lease
-from accord.stores.postgres.node import NodeRecord
-from accord.stores.postgres.nodes import Fence, NodeTable, OwnedBy, StaleClaim, StaleLease
+from accord.stores.postgres.nodes import Fence, NodeRecord, NodeTable, OwnedBy, StaleClaim, StaleLease
 from accord.stores.postgres.schema import check_name, set_up
 from accord.stores.postgres.sessions import SessionTable
 from accord.stores.rounds import QueuedEvents, RoundWriter

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from accord.stores.postgres.binary import (
+from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection, PostgresConnection
+from accord.stores.postgres.encoding import (
     FrequentStatement,
     array_of_bytes,
     array_of_numbers,
     array_of_texts,
     array_of_truths,
 )
-from accord.stores.postgres.connection import DatabaseAddress, PersistentConnection, PostgresConnection
 from tests.limits import limit
 from tests.postgres import Database
 from tests.stores.postgres.stores import opened

@@ -1,4 +1,8 @@
-"""Statements that run all the time, and their values in the binary format of PostgreSQL.
+"""Values for PostgreSQL: escaped texts, arrays in its binary format, and the frequent statements that take those.
+
+Its texts are UTF-8 without NUL. A session id, a path or a title may be any Python string: half an emoji, a path that is
+no UTF-8, a NUL. A backslash begins an escape, and is escaped itself; every other text is stored as it is and can be
+read in psql.
 
 An append is the one statement that every turn waits for. Planned once for a connection, and with values that neither
 side parses, it takes half of the CPU in the server and a third in the client.
@@ -7,10 +11,19 @@ side parses, it takes half of the CPU in the server and a third in the client.
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import Iterable, Sequence
 
-__all__ = ["FrequentStatement", "array_of_bytes", "array_of_numbers", "array_of_texts", "array_of_truths"]
+__all__ = [
+    "FrequentStatement",
+    "array_of_bytes",
+    "array_of_numbers",
+    "array_of_texts",
+    "array_of_truths",
+    "escaped",
+    "unescaped",
+]
 
 # By the numbers that PostgreSQL's catalogue gives to the types of elements.
 _BOOLEAN, _BYTEA, _BIGINT, _TEXT = 16, 17, 20, 25
@@ -20,6 +33,19 @@ _SIZE = struct.Struct("!i")
 _NUMBER = struct.Struct("!iq")
 _NULL = _SIZE.pack(-1)
 _TRUTHS = (_SIZE.pack(1) + b"\0", _SIZE.pack(1) + b"\1")
+
+_SPECIAL = re.compile("[\\\\\x00\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})")
+
+
+def escaped(text: str) -> str:
+    """A text as PostgreSQL takes it; two different texts never become one."""
+    return _SPECIAL.sub(lambda found: "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}", text)
+
+
+def unescaped(text: str) -> str:
+    """The text that was escaped."""
+    return _ESCAPE.sub(lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text)
 
 
 class FrequentStatement:
