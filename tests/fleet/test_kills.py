@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent.session_log import healing, outlined
+from accord.agent.kept_sessions import healing, outlined
 from accord.session.transcript import Transcript
 from accord.stores import PostgresStore
 from tests.fleet.balancer import Balancer

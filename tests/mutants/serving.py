@@ -208,7 +208,7 @@ MUTANTS = (
     Mutant(
         "fleet",
         "sessions of all principals are listed",
-        "agent/session_list.py",
+        "agent/kept_sessions.py",
         '        owned = {} if self._principal is None else {"principal": self._principal}\n',
         "        owned: dict[str, str] = {}\n",
         "tests/fleet/test_any_replica.py::test_a_session_of_another_principal_looks_like_one_that_does_not_exist",

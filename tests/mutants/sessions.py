@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         "kept",
         "what a dead process left open stays open",
-        "agent/session_log.py",
+        "agent/kept_sessions.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)[:0] if heal else []\n",
         "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
@@ -136,7 +136,7 @@ MUTANTS = (
     Mutant(
         "one owner",
         "who does not own a session heals it",
-        "agent/session_log.py",
+        "agent/kept_sessions.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)\n",
         "tests/agent/test_owner.py::test_two_agents_of_one_process_share_a_session_and_heal_nothing",

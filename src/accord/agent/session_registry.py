@@ -10,12 +10,11 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
+from accord.agent.kept_sessions import SessionList, learned, outlined, replayed, restored
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
 from accord.agent.session_clients import Attachment, SessionClients, SharedPublisher, publisher_of
-from accord.agent.session_list import SessionList
-from accord.agent.session_log import learned, outlined, replayed, restored
 from accord.agent.session_paths import check_session_params, same_directory
 from accord.agent.shared_sessions import OpenSession, SharedSessions
 from accord.agent.turn_runner import TurnRunner

@@ -17,12 +17,12 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, TypeAlias
 
 from accord.agent.client import ClientCaller
+from accord.agent.kept_sessions import stopped_plans
 from accord.agent.open_prompt import OpenPrompt
 from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
 from accord.agent.request_errors import unknown_session, work_error
 from accord.agent.session import Session
-from accord.agent.session_log import stopped_plans
 from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn

@@ -1,4 +1,4 @@
-"""The log of a kept session: its outline and replay, a session restored from it, the end of an interrupted turn.
+"""Kept sessions: their list, the outline and replay of their logs, a session restored, the end of an interrupted turn.
 
 A log is read in pages, twice, so that a long one neither fills the memory nor keeps other sessions waiting
 (`accord.session.replay` has the reason).
@@ -7,12 +7,18 @@ A log is read in pages, twice, so that a long one neither fills the memory nor k
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import AsyncIterator, Iterable
+from datetime import UTC, datetime
 
 import msgspec
 
 from accord.agent.session import Session
+from accord.agent.session_paths import check_path
+from accord.errors import InvalidParams, StoreError
 from accord.protocol.codec import decode_json
+from accord.session.client_requests import ListSessions, SessionsListed, SessionSummary
 from accord.session.event import (
     CompactionChanged,
     ConfigChanged,
@@ -26,9 +32,15 @@ from accord.session.event import (
     WorkError,
 )
 from accord.session.replay import Outline, Replay
-from accord.stores.interface import Store
+from accord.stores.interface import SessionRecord, Store
 
-__all__ = ["healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
+__all__ = ["SessionList", "healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
+
+log = logging.getLogger("accord.agent")
+
+PAGE = 50
+UNPROMPTED_SECONDS = 7 * 24 * 3600.0
+"""How long a session without a prompt is kept; it is listed only while it is open."""
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -107,3 +119,51 @@ async def learned(session: Session, store: Store, outline: Outline) -> None:
     async for events in replayed(store, session.id, outline):
         for event in events:
             session._publisher.encoder.encode(event)
+
+
+# --- the list
+
+
+class SessionList:
+    """The sessions of a store, or, without one, those that are open. Unprompted ones are deleted after a week."""
+
+    def __init__(self, store: Store | None, principal: str | None = None) -> None:
+        self._store = store
+        self._principal = principal
+        self._is_pruned = False
+
+    async def page(self, request: ListSessions, open_ones: Iterable[SessionRecord]) -> SessionsListed:
+        """One page of the sessions; without a store, the open ones."""
+        if request.cwd is not None:
+            check_path(request.cwd, "cwd")
+        if self._store is None:
+            if request.cursor is not None:
+                raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
+            records = [record for record in open_ones if request.cwd in (None, record.cwd)]
+            records.sort(key=lambda record: record.updated_at, reverse=True)
+            return SessionsListed([_summary(record) for record in records])
+        await self.prune()
+        # Named only where there is one: a store of another author may know no principals.
+        owned = {} if self._principal is None else {"principal": self._principal}
+        page = await self._store.list_sessions(
+            cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False, **owned
+        )
+        return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
+
+    async def prune(self) -> None:
+        """Once for each client: delete week-old sessions without a prompt. A failure is logged and stops nothing."""
+        if self._is_pruned or self._store is None:
+            return
+        self._is_pruned = True
+        try:
+            gone = await self._store.prune_unprompted(time.time() - UNPROMPTED_SECONDS)
+        except StoreError as error:
+            log.debug("sessions without a prompt stay in the store: %s", error)
+        else:
+            if gone:
+                log.info("%d sessions without a prompt were deleted", len(gone))
+
+
+def _summary(record: SessionRecord) -> SessionSummary:
+    updated_at = datetime.fromtimestamp(record.updated_at, UTC).isoformat(timespec="milliseconds")
+    return SessionSummary(record.id, record.cwd, list(record.roots), record.title, updated_at.replace("+00:00", "Z"))
