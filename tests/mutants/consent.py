@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a write is not judged",
-        "client/machine_requests.py",
+        "client/services.py",
         "        if allowed is not True:\n",
         "        if allowed is not True and not isinstance(ask, WriteFile):\n",
         REQUESTS + "test_a_write_that_a_rule_denies_is_refused_and_counted",

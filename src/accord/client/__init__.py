@@ -38,7 +38,6 @@ from accord.client.question import (
     UrlQuestion,
     WiderAnswer,
 )
-from accord.client.reply import Reply
 from accord.client.services import (
     Offer,
     WorkspaceFactory,
@@ -47,7 +46,7 @@ from accord.client.session import (
     Listener,
     Session,
 )
-from accord.client.turn import Turn
+from accord.client.turn import Reply, Turn
 from accord.connection.sender import Observer
 from accord.session.agent_requests import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.claims import (

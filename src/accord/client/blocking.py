@@ -17,9 +17,8 @@ from accord.client.connect import ConnectOptions, StrPath, connect
 from accord.client.deadline import Deadlines
 from accord.client.launch import InProcessAgent
 from accord.client.prompt import Promptable
-from accord.client.reply import Reply
 from accord.client.session import Session
-from accord.client.turn import Turn
+from accord.client.turn import Reply, Turn
 from accord.errors import AccordError
 from accord.session.client_requests import McpServer
 from accord.session.event import Event, Meta

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from accord.client.machine_requests import MachineRequests
 from accord.client.policy import Policy
 from accord.client.question import (
     ElicitCallback,
+    MachineRequest,
     OpenQuestions,
     PermissionCallback,
+    PermissionQuestion,
     answered_elsewhere,
     elicit_question,
     elicited,
@@ -25,9 +28,10 @@ from accord.client.question import (
 )
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
-from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
+from accord.errors import InvalidParams, MethodNotFound, PermissionDenied, RequestError, ResourceNotFound
 from accord.session.agent_requests import (
     AwaitTerminal,
+    CommandSubject,
     Elicited,
     ElicitForm,
     ElicitUrl,
@@ -43,12 +47,30 @@ from accord.session.agent_requests import (
 )
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.client_requests import Done
+from accord.session.entry import ToolCall
 from accord.session.meta_original import ORIGINAL
 from accord.session.option import PermissionOption
+from accord.session.rules import Subject
+from accord.session.tool import Diff, FileChange, Location
 from accord.workspace import Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
 __all__ = ["Offer", "Quirks", "Services", "Serving", "WorkspaceFactory", "quirks_of"]
+
+# How much of a file is shown before it is overwritten; a person compares no more by eye.
+MAX_SHOWN_CHARACTERS = 1024 * 1024
+OPTIONS = (
+    PermissionOption("allow", "Allow once", "allow_once"),
+    PermissionOption("allow-always", "Always allow exactly this", "allow_always"),
+    PermissionOption("reject", "Reject", "reject_once"),
+    PermissionOption("reject-always", "Always reject exactly this", "reject_always"),
+)
+_SCOPES: dict[type[MachineRequest], str] = {
+    ReadFile: "fs:read",
+    WriteFile: "fs:write",
+    StartTerminal: "terminal:create",
+}
+_KINDS: dict[type[MachineRequest], str] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +260,80 @@ class Services:
 def unknown_session(session_id: str) -> ResourceNotFound:
     """-32002 for a session that this client does not have."""
     return ResourceNotFound("There is no such session", {"sessionId": session_id})
+
+
+class MachineRequests:
+    """Requests of an agent that touch this machine: each is judged by the policy before anything is done.
+
+    They carry no id of a tool call. The policy judges the real path of the request, and the operation is bound to that
+    path: if the path resolves differently by then, it is refused. Without a policy everything inside the session's
+    directories is served.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        policy: Policy | None,
+        questions: OpenQuestions,
+        workspace: Callable[[], Workspace],
+    ) -> None:
+        self._session = session
+        self._policy = policy
+        self._questions = questions
+        self._workspace = workspace
+        self._describing = asyncio.Lock()
+
+    async def check(self, request: MachineRequest) -> Path | None:
+        """The real path that the request may use; None without a policy.
+
+        Raises:
+            PermissionDenied: The policy denies it. WorkspaceError: It leads out of the session's directories.
+        """
+        if self._policy is None:
+            return None
+        # Resolving the path takes time, in which a prompt may be sent: an earlier request is not part of its turn.
+        turn, workspace = self._session.running_turn, self._workspace()
+        spelled = str(request.cwd or workspace.roots[0]) if isinstance(request, StartTerminal) else request.path
+        real = await workspace.real_path(spelled)
+        subject = self._subject(request, real, spelled)
+        question, policy = replace(self._question(request, spelled), turn=turn), self._policy
+        with self._session._while_agent_waits():
+            allowed = await self._questions.call(lambda each: policy._permits(each, subject, self._described), question)
+        if allowed is not True:
+            raise PermissionDenied(_SCOPES[type(request)])
+        return real
+
+    def _subject(self, request: MachineRequest, real: Path, spelled: str) -> Subject:
+        assert self._policy is not None  # noqa: S101 - `check` asked for it
+        resolver = self._policy._consent(self._session).resolver
+        if isinstance(request, StartTerminal):
+            return resolver.of_command([request.command, *request.args], str(real), request.env)
+        return resolver.of_file(_KINDS[type(request)], str(real), spelled)
+
+    def _question(self, request: MachineRequest, spelled: str) -> PermissionQuestion:
+        if isinstance(request, StartTerminal):
+            command = CommandSubject(shlex.join([request.command, *request.args]), spelled)
+            title = "The agent starts a command without having asked"
+            return PermissionQuestion(self._session, title, OPTIONS, None, command, request=request)
+        kind = _KINDS[type(request)]
+        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file without having asked"
+        call = ToolCall("", kind=kind, locations=[Location(spelled)])
+        return PermissionQuestion(self._session, title, OPTIONS, call, request=request)
+
+    @contextlib.asynccontextmanager
+    async def _described(self, question: PermissionQuestion) -> AsyncIterator[PermissionQuestion]:
+        """The question with the change to the file. One at a time: each of many requests may be as large as a file."""
+        async with self._describing:
+            request, call = question.request, question.tool
+            if isinstance(request, WriteFile) and call is not None:
+                change = FileChange(request.path, await self._present(request.path), request.content)
+                question = replace(question, tool=replace(call, content=[Diff([change])]))
+            yield question
+
+    async def _present(self, path: str) -> str | None:
+        """The content of the file now, as far as it can be shown."""
+        try:
+            text = await self._workspace().read_text(path)
+        except WorkspaceError:
+            return None
+        return text if len(text) <= MAX_SHOWN_CHARACTERS else None

@@ -1,4 +1,4 @@
-"""One prompt of a client: its events while the turn runs, and its stop reason or failure."""
+"""One prompt of a client: its events while the turn runs, its stop reason or failure, and its result as a value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
 from accord.session.entry import Entry, Message, ToolCall, changes_of
-from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
+from accord.session.event import (
+    Event,
+    MessageChunk,
+    Meta,
+    StopReason,
+    TerminalChanged,
+    TerminalOutput,
+    TokenUsage,
+    UsageChanged,
+)
 from accord.session.tool import FileChange
 from accord.session.transcript import Transcript
 from accord.telemetry import NO_SPAN, OperationSpan, error_type
 from accord.time_scale import scaled
 
-__all__ = ["Turn"]
+__all__ = ["Reply", "Turn"]
 
 # How much may wait for a consumer before the agent is not read any more, and what an event weighs beside its text.
 MAX_WAITING_BYTES = 1024 * 1024
@@ -334,3 +343,44 @@ class _Pause:
 
     def __await__(self) -> Generator[Any, None, None]:
         return self._turn._wait_drained().__await__()
+
+
+class Reply:
+    """The result of a prompt. Made by `BlockingSession.prompt`; `str` of it is its text."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.text: str = turn.text
+        """The text of all messages of the agent in the turn."""
+        self.answer: str = turn.answer
+        """The last whole message of the agent."""
+        self.stop_reason: StopReason | None = turn.stop_reason
+        """Why the turn ended."""
+        self.tool_calls: list[ToolCall] = turn.tool_calls
+        """The tool calls of the turn, in their order."""
+        self.diffs: list[FileChange] = turn.diffs
+        """The changes of files that the tool calls show, without those that failed or were cancelled."""
+        self.token_usage: TokenUsage | None = turn.token_usage
+        """The tokens that the turn took, where the agent reported them."""
+        transcript = turn._session.transcript
+        self.usage: UsageChanged | None = transcript.usage
+        """The use of the context and the cost, as the agent had reported them at the end of the turn."""
+        self._entries = list(turn._entries)
+        self._terminals = transcript.terminals
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<reply, {self.stop_reason}: {self.text[:60]!r}>"
+
+    def _repr_html_(self) -> str:
+        from accord.session.notebook import conversation_html, end_note  # noqa: PLC0415 - as above
+
+        note = end_note(self.stop_reason, self.token_usage, self.usage)
+        return conversation_html("Reply", self._entries, self._terminals, note)
+
+    def _repr_markdown_(self) -> str:
+        from accord.session.notebook import conversation_markdown, end_note  # noqa: PLC0415 - as above
+
+        note = end_note(self.stop_reason, self.token_usage, self.usage)
+        return conversation_markdown("Reply", self._entries, self._terminals, note)
