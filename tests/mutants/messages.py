@@ -407,7 +407,7 @@ MUTANTS = (
     Mutant(
         "links",
         "a token goes where a server redirects to",
-        "transport/websocket_link.py",
+        "transport/websocket.py",
         "    def process_redirect(self, exc: Exception) -> Exception | str:\n        return exc\n",
         "",
         "tests/transport/test_websocket.py::test_no_redirect_is_followed",

@@ -175,7 +175,7 @@ async def test_without_the_advertisement_a_cut_is_the_end() -> None:
 
 
 async def test_a_socket_that_answers_no_ping_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accord.transport.websocket_link.PING_SECONDS", limit(0.1))
+    monkeypatch.setattr("accord.transport.websocket.PING_SECONDS", limit(0.1))
 
     async def talk(socket: ServerConnection) -> None:
         await talk_once(socket)
@@ -192,7 +192,7 @@ async def test_a_socket_that_answers_no_ping_is_dead(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_socket_that_this_side_does_not_read_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accord.transport.websocket_link.PING_SECONDS", limit(0.05))
+    monkeypatch.setattr("accord.transport.websocket.PING_SECONDS", limit(0.05))
     texts = [b'"' + b"x" * 60_000 + b'"'] * 20
 
     async def talk(socket: ServerConnection) -> None:

@@ -27,7 +27,6 @@ from accord.transport.remote import (
     request_headers,
     session_header,
 )
-from accord.transport.replay_barrier import ReplayBarriers
 from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
 from accord.transport.routing import (
     CLOSING_METHODS,
@@ -42,7 +41,7 @@ with needs_extra():
     import httpx2
 
     from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
-    from accord.transport.http_stream import AwaitedAnswers, HttpStream
+    from accord.transport.http_stream import AwaitedAnswers, HttpStream, ReplayBarriers
 
 if TYPE_CHECKING:
     from accord.transport.routing import Stream

@@ -1,13 +1,15 @@
 """One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends.
 
-`AwaitedAnswers` knows which answers need a stream, for servers that have none.
+`AwaitedAnswers` knows which answers need a stream, for servers that have none; `ReplayBarriers` holds back those that
+overtake what a stream brings.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import httpx2
 
@@ -26,15 +28,19 @@ from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
 from accord.wire.sse import SseReader
 
 if TYPE_CHECKING:
-    from accord.transport.routing import Stream
+    from accord.jsonrpc.message import RequestId
+    from accord.transport.routing import Envelope, Stream
 
-__all__ = ["AwaitedAnswers", "HttpStream", "StreamOwner"]
+__all__ = ["AwaitedAnswers", "HttpStream", "ReplayBarriers", "StreamOwner"]
 
 # Servers send a comment after 15 seconds of silence; where one did, so much silence means that the link is dead.
 SILENCE_SECONDS = scaled(75.0)
 
 # A server may answer the call that opens a session a moment before it knows the session.
 NOT_YET_SECONDS = scaled(5.0)
+
+# A server that does not answer a barrier does not hold the answer behind it for longer.
+BARRIER_SECONDS = scaled(5.0)
 
 _OK, _NO_STREAM, _CONFLICT = 200, 405, 409
 _MEANING = {
@@ -282,3 +288,53 @@ class AwaitedAnswers:
             return
         if stream is None or not stream.is_read:
             raise ConnectionLost("the server has no streams, and did not answer in the reply to a request")
+
+
+SendBarrier: TypeAlias = Callable[[bytes, str], Awaitable[bool]]
+"""Sends a text of a session; False where the server did not take it."""
+
+
+class ReplayBarriers:
+    """Answers that overtook the replay they belong behind, held back until the replay is read.
+
+    Some servers send the answer to `session/load` on the connection stream, where it overtakes the replay on the
+    session's stream. A request without a meaning is answered on the session's stream, behind the replay, if only with
+    an error: a barrier.
+    """
+
+    def __init__(self, send: SendBarrier, deliver: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._deliver = deliver
+        self._count = 0
+        self._held: dict[RequestId, tuple[bytes, asyncio.Event]] = {}
+        """The answers, by the ids of their barriers."""
+
+    def passes(self, message: Envelope) -> bool:
+        """Whether a message is the answer to a barrier; then what it held back is delivered."""
+        if message.kind != "answer" or message.id not in self._held:
+            return False
+        self._release(message.id)
+        return True
+
+    async def hold(self, text: bytes, session_id: str) -> None:
+        """Hold an answer back until the barrier behind the replay of its session is answered, for a bounded time."""
+        self._count += 1
+        id_ = f"_accord/barrier-{self._count}"
+        passed = asyncio.Event()
+        self._held[id_] = (text, passed)
+        message = {"jsonrpc": "2.0", "id": id_, "method": "_accord/barrier", "params": {"sessionId": session_id}}
+        try:
+            if await self._send(json.dumps(message).encode(), session_id):
+                async with asyncio.timeout(BARRIER_SECONDS):
+                    await passed.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._release(id_)
+
+    def _release(self, id_: RequestId) -> None:
+        held = self._held.pop(id_, None)
+        if held is not None:
+            text, passed = held
+            passed.set()
+            self._deliver(text)
