@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 import accord
+from accord.session.dialect import EditionChoice
 from accord.session.event import MessageChunk, ToolChanged
-from accord.session.proposals import EditionChoice
 from tests.interop.llm.script import Hang, Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
 from tests.interop.npm_agents import AGENTS, CONTENT, NpmAgent, Place

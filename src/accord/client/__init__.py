@@ -54,6 +54,7 @@ from accord.session.claims import (
     CommandClaim,
     PathClaim,
 )
+from accord.session.dialect import EditionChoice
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -85,7 +86,6 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
-from accord.session.proposals import EditionChoice
 from accord.session.remembered import (
     CommandTarget,
     InputTarget,

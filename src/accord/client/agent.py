@@ -46,8 +46,7 @@ from accord.session.client_requests import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.dialect import Dialect
-from accord.session.proposals import proposals_for
+from accord.session.dialect import Dialect, proposals_for
 from accord.telemetry import OperationSpan, call_span, extension_params
 from accord.transport.remote import LinkReport
 

@@ -14,7 +14,7 @@ from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, Serving
 from accord.connection.sender import Observer
 from accord.session.capability import Implementation
-from accord.session.proposals import EditionChoice
+from accord.session.dialect import EditionChoice
 from accord.transport.interface import Transport
 from accord.transport.remote import RemoteOptions
 from accord.version import VERSION

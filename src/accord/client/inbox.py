@@ -20,9 +20,8 @@ from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.client_requests import ReopenSession, SessionOpened
-from accord.session.dialect import Binding
+from accord.session.dialect import Binding, EditionProposal
 from accord.session.event import Noticed
-from accord.session.proposals import EditionProposal
 from accord.telemetry import NO_SPAN, LinkFacts, OperationSpan, note_answer, served_span
 from accord.transport.remote import LinkReport
 

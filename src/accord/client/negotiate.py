@@ -21,8 +21,7 @@ from accord.errors import (
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.client_requests import Initialize, Initialized, Prompt
-from accord.session.dialect import Binding, Dialect
-from accord.session.proposals import EditionProposal, decode_initialized, proposals_for
+from accord.session.dialect import Binding, Dialect, EditionProposal, decode_initialized, proposals_for
 from accord.telemetry import LinkFacts, OperationSpan, call_span, link_facts, with_context
 
 __all__ = ["AgentConnection", "StartAttempt", "loss_of", "lost_session", "negotiate", "proposals_for_dialect"]
