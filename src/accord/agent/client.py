@@ -14,7 +14,7 @@ from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
 from accord.telemetry import call_span, extension_params, link_facts
 
-__all__ = ["CAPABILITIES", "Client", "ClientCaller", "ClientFeature"]
+__all__ = ["Client", "ClientCaller", "ClientFeature"]
 
 ClientFeature: TypeAlias = Literal[
     "elicit", "elicit_url", "read_files", "write_files", "terminals", "notices", "compaction", "toggles"

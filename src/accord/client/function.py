@@ -16,7 +16,7 @@ from accord.client.turn import Turn
 from accord.session.client_requests import McpServer
 from accord.transport.interface import Transport
 
-__all__ = ["AgentFunction", "as_function", "open_target", "result_text"]
+__all__ = ["AgentFunction", "as_function", "open_target"]
 
 DESCRIPTION = "Let a coding agent work on a task in its folder. It answers with what it did and what it found."
 MAX_NAMED_FILES = 50

@@ -15,7 +15,7 @@ from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
-__all__ = ["Promptable", "file_block", "prompt_blocks"]
+__all__ = ["Promptable", "prompt_blocks"]
 
 Promptable: TypeAlias = str | os.PathLike[str] | Block
 """A text, the path of a file (a `pathlib.Path`, never a string), or a content block."""

@@ -30,7 +30,6 @@ from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Subject
 
 __all__ = [
-    "DISMISSED",
     "ElicitCallback",
     "FormQuestion",
     "OpenQuestions",

@@ -55,7 +55,7 @@ from accord.session.tool import Diff, FileChange, Location
 from accord.workspace import Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
-__all__ = ["Offer", "Quirks", "Services", "Serving", "WorkspaceFactory", "quirks_of"]
+__all__ = ["Offer", "Quirks", "Services", "Serving", "WorkspaceFactory"]
 
 # How much of a file is shown before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024

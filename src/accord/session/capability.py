@@ -1,23 +1,11 @@
 """The capabilities of both sides, independent of the edition; read from the handshake, checked before a request."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from accord.session.content import Part
 from accord.session.meta_original import ORIGINAL
 
-__all__ = ["AgentCapabilities", "AuthMethod", "Capability", "ClientCapabilities", "Implementation"]
-
-Capability: TypeAlias = Literal[
-    "read_files",
-    "write_files",
-    "terminals",
-    "elicit_form",
-    "elicit_url",
-    "notices",
-    "compaction",
-    "toggles",
-    "terminal_login",
-]
+__all__ = ["AgentCapabilities", "AuthMethod", "ClientCapabilities", "Implementation"]
 
 
 class Implementation(Part):

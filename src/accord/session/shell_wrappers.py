@@ -17,7 +17,6 @@ __all__ = [
     "any_suffix",
     "name_set",
     "program_name",
-    "read_options",
     "unwrap",
 ]
 

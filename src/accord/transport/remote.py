@@ -22,7 +22,6 @@ from accord.transport.write_buffer import SLICE_BYTES, SendQueue
 from accord.wire import DEFAULT_MAX_BYTES
 
 __all__ = [
-    "ADDRESS_SCHEMES",
     "LinkReport",
     "RemoteOptions",
     "RemoteTransport",

@@ -15,7 +15,6 @@ from accord.transport.routing import read_envelope
 __all__ = [
     "ACKNOWLEDGE_BYTES",
     "ACKNOWLEDGE_TEXTS",
-    "RESUME_KEY",
     "Advertisement",
     "WebSocketResumption",
     "acknowledgement",

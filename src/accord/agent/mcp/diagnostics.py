@@ -18,7 +18,7 @@ from accord.errors import ConnectFailed, ConnectionLost, FrameError, TransportEr
 from accord.session.client_requests import McpServer
 from accord.transport.interface import ProcessTransport
 
-__all__ = ["Diagnostics", "how_it_ended", "misshapen", "root_of", "why_not_started"]
+__all__ = ["Diagnostics", "how_it_ended", "misshapen", "why_not_started"]
 
 _SHOWN_CHARACTERS = 120
 

@@ -25,16 +25,7 @@ from accord.agent.mcp.tool import McpCaller, McpCallRefused, McpNonsense, McpRes
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
-__all__ = [
-    "RawResultDispatcher",
-    "block_of",
-    "call_tool",
-    "follow_changes",
-    "greet",
-    "is_loss",
-    "list_tools",
-    "raw_results",
-]
+__all__ = ["RawResultDispatcher", "call_tool", "follow_changes", "greet", "list_tools"]
 
 _PLAIN: dict[str, type[Text | Image | Audio | Link]] = {
     "text": Text,
