@@ -14,7 +14,7 @@ from typing import Any
 from accord.serve.access import AccessCheck, HttpRefusal
 from accord.serve.fleet import ServerFleet
 from accord.serve.metrics import Metrics
-from accord.serve.node_requests import NodeRequests
+from accord.serve.node_forwarding import NodeRequests
 from accord.serve.options import HostOptions
 from accord.serve.principals import Credentials, Principal, directory_of
 from accord.serve.remote_connection import RemoteConnection, new_connection_id

@@ -1,7 +1,7 @@
 """The fleet that a server belongs to: its own node, the other live ones, and what is between them.
 
-The nodes are rows of the store, each with a lease (docs/fleet.md). This module knows who is there; `node_requests` and
-`node_sockets` forward requests to them, `session_relay` the messages of a session.
+The nodes are rows of the store, each with a lease (docs/fleet.md). This module knows who is there; `node_forwarding`
+forwards requests and sockets to them, `session_relay` the messages of a session.
 """
 
 from __future__ import annotations

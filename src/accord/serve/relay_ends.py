@@ -17,7 +17,7 @@ from accord.jsonrpc.message import RequestId
 from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
 from accord.serve.message_text import RESUME, changed, params_of
-from accord.serve.node_sockets import socket_address
+from accord.serve.node_forwarding import CONNECT_SECONDS, socket_address
 from accord.serve.principals import Principal
 from accord.time_scale import scaled
 from accord.transport import Transport
@@ -28,7 +28,6 @@ __all__ = ["LocalEnd", "NodeLink", "open_link"]
 
 log = logging.getLogger("accord.serve")
 
-CONNECT_SECONDS = scaled(3.0)
 INITIALIZE_SECONDS = scaled(10.0)
 _INITIALIZE_ID = "_accord-fleet/initialize"
 QUEUE_BYTES = 1024 * 1024

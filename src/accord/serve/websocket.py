@@ -24,7 +24,7 @@ from accord.serve.introduction import (
     with_id,
 )
 from accord.serve.message_text import params_of
-from accord.serve.node_sockets import RESTART, SocketClosed, open_socket
+from accord.serve.node_forwarding import RESTART, SocketClosed, open_socket
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import RESUME_METHOD, ReceivedTexts, cursor_of, not_resumed
 from accord.serve.principals import Credentials, Principal
