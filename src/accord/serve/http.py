@@ -13,10 +13,19 @@ from accord.serve.access import HttpRefusal
 from accord.serve.agent_transport import AgentTransport
 from accord.serve.connections import Connections
 from accord.serve.event_link import STREAM, EventLink, events_of
-from accord.serve.introduction import answered, error_answer, malformed, read_introduction, take_over, with_id
 from accord.serve.message_text import params_of
 from accord.serve.outgoing_stream import StreamLink
-from accord.serve.own_messages import OWN_PREFIX, RECEIVED_METHOD, cursor_of
+from accord.serve.own_messages import (
+    OWN_PREFIX,
+    RECEIVED_METHOD,
+    answered,
+    cursor_of,
+    error_answer,
+    malformed,
+    read_introduction,
+    take_over,
+    with_id,
+)
 from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send, read_body, respond

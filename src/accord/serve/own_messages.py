@@ -1,19 +1,37 @@
-"""The messages of docs/remote-wire.md, by which a client and this server acknowledge and resume: no agent gets them."""
+"""The messages that this server reads itself: `initialize`, and those by which a client acknowledges and resumes.
+
+`initialize` says what a client may begin, take up again, or take over. The others (docs/remote-wire.md) reach no agent.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any, NamedTuple
 
-from accord.errors import InvalidRequest
-from accord.jsonrpc.message import ErrorObject
+from accord.errors import InvalidRequest, ParseError, RequestError
+from accord.jsonrpc.message import ErrorObject, Malformed, MessageRules
+from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import error_text
-from accord.serve.introduction import error_answer, malformed
-from accord.serve.message_text import params_of
+from accord.serve.connections import Connections
+from accord.serve.message_text import RESUME, changed, params_of
+from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection, log
 from accord.transport.routing import Envelope, read_envelope
 
-__all__ = ["OWN_PREFIX", "RECEIVED_METHOD", "RESUME_METHOD", "DirectReply", "ReceivedTexts", "cursor_of", "not_resumed"]
+__all__ = [
+    "OWN_PREFIX",
+    "RECEIVED_METHOD",
+    "RESUME_METHOD",
+    "Introduction",
+    "ReceivedTexts",
+    "cursor_of",
+    "malformed",
+    "not_resumed",
+    "read_introduction",
+    "take_over",
+    "with_id",
+]
 
 OWN_PREFIX = "_accord/"
 RESUME_METHOD = "_accord/resume"
@@ -21,6 +39,121 @@ RECEIVED_METHOD = "_accord/received"
 ACKNOWLEDGE_EVERY = 64
 
 _MAX_DIGITS = 18
+_RULES = MessageRules(null_ids=True, batches=False)
+
+
+# --- `initialize`
+
+
+class Introduction(NamedTuple):
+    """An `initialize`."""
+
+    message: Envelope
+    params: dict[str, Any]
+    resumes: str | None
+    """The id of the connection that the client wants to take up again."""
+
+
+def malformed(text: bytes) -> bytes | None:
+    """The error answer to a text that is no JSON-RPC message; None if it is one."""
+    message = parse(text, _RULES)
+    if not isinstance(message, Malformed):
+        return None
+    error = message.error or ErrorObject(InvalidRequest.code, "Invalid request")
+    return error_text(message.id, error)
+
+
+def read_introduction(text: bytes) -> Introduction:
+    """The first message of a connection.
+
+    Raises:
+        RequestError: It is none that could begin one.
+    """
+    message = read_envelope(text)
+    if message.kind == "other":
+        raise ParseError if parse(text, _RULES) == parse(b"", _RULES) else InvalidRequest
+    if message.kind != "request" or message.method != "initialize":
+        raise InvalidRequest("The first message must be initialize")
+    params = params_of(text)
+    meta = params.get("_meta")
+    wanted = meta.get(RESUME) if isinstance(meta, dict) else None
+    connection_id = wanted.get("connectionId") if isinstance(wanted, dict) else None
+    return Introduction(message, params, connection_id if isinstance(connection_id, str) else None)
+
+
+async def answered(connection: RemoteConnection, timeout_seconds: float) -> bytes | None:
+    """The agent's answer to `initialize`; None if it did not answer in time or ended."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await asyncio.shield(connection.initialize_answer)
+    except (TimeoutError, asyncio.CancelledError):
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return None
+
+
+def with_id(text: bytes, message: Envelope) -> bytes:
+    """An answer under the id of another request."""
+    return changed(text, id=message.id)
+
+
+def error_answer(message: Envelope, error: RequestError) -> bytes:
+    """The error answer to a request; the id is null where it had none."""
+    return error_text(message.id, ErrorObject(error.code, error.message, error.data))
+
+
+def has_fewer_capabilities(new: dict[str, Any], kept: dict[str, Any]) -> bool:
+    """Whether a client lacks something that an earlier one declared in its `initialize`."""
+    return any(_lacks(new.get(key), kept.get(key)) for key in ("clientCapabilities", "capabilities"))
+
+
+def _lacks(new: Any, kept: Any) -> bool:
+    if isinstance(kept, dict):
+        return any(
+            _lacks(new.get(key) if isinstance(new, dict) else None, value)
+            for key, value in kept.items()
+            if key != "_meta"
+        )
+    if kept in (None, False):
+        return False
+    if isinstance(kept, list):
+        return not isinstance(new, list) or any(each not in new for each in kept)
+    return bool(new != kept)
+
+
+def take_over(
+    connections: Connections,
+    introduction: Introduction,
+    principal: Principal,
+    credentials: Credentials,
+    connection_id: str,
+    *,
+    has_session_streams: bool = False,
+) -> RemoteConnection | None:
+    """The connection that goes on with a kept agent; None if there is none, or it speaks another version.
+
+    It is for programs, whose sessions live in one process for each connection. The new client opens its sessions again,
+    as after any reconnect; the process, its login and its running turns are still there.
+
+    Raises:
+        InvalidRequest: The agent was introduced to a client with more capabilities, and would use them.
+    """
+    orphan = connections.orphan(principal)
+    if orphan is None:
+        return None
+    kept = orphan.initialize_params
+    if introduction.params.get("protocolVersion") != kept.get("protocolVersion"):
+        return None
+    if has_fewer_capabilities(introduction.params, kept):
+        message = "An agent of yours waits for a client with more capabilities"
+        raise InvalidRequest(message, {"reason": "fewer_capabilities"})
+    return connections.succeed(
+        orphan, credentials, has_session_streams=has_session_streams, connection_id=connection_id
+    )
+
+
+# --- acknowledgement and resumption
 
 
 class DirectReply(NamedTuple):

@@ -14,19 +14,22 @@ from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
 from accord.serve.access import HttpRefusal
 from accord.serve.connections import Connections
-from accord.serve.introduction import (
+from accord.serve.message_text import params_of
+from accord.serve.node_forwarding import RESTART, SocketClosed, open_socket
+from accord.serve.outgoing_stream import StreamLink
+from accord.serve.own_messages import (
+    RESUME_METHOD,
     Introduction,
+    ReceivedTexts,
     answered,
+    cursor_of,
     error_answer,
     malformed,
+    not_resumed,
     read_introduction,
     take_over,
     with_id,
 )
-from accord.serve.message_text import params_of
-from accord.serve.node_forwarding import RESTART, SocketClosed, open_socket
-from accord.serve.outgoing_stream import StreamLink
-from accord.serve.own_messages import RESUME_METHOD, ReceivedTexts, cursor_of, not_resumed
 from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
