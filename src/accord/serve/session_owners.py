@@ -22,8 +22,12 @@ class SessionOwners:
         self._owners: dict[str, str] = {}
         self._path = path
         self._descriptor: int | None = None
+        self._ends_in_line = False
+        """Whether the file ends within a line."""
         if path is not None and path.exists():
-            for line in path.read_bytes().splitlines():
+            lines = path.read_bytes().splitlines(keepends=True)
+            self._ends_in_line = bool(lines) and not lines[-1].endswith(b"\n")
+            for line in lines:
                 self._load(line)
 
     def _load(self, line: bytes) -> None:
@@ -40,8 +44,8 @@ class SessionOwners:
         return self._owners.get(session_id) == principal
 
     def claim(self, principal: str, session_id: str) -> None:
-        """The session belongs to the principal; it is written down before this returns."""
-        if not self.owns(principal, session_id):
+        """The session belongs to the principal, unless it has an owner; it is written down before this returns."""
+        if session_id not in self._owners:
             self._owners[session_id] = principal
             self._write(_Line(session_id, principal))
 
@@ -56,6 +60,8 @@ class SessionOwners:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            if self._ends_in_line:
+                os.write(self._descriptor, b"\n")  # the next line must not be glued to half a line
         # One write of one line: another process that appends to the same file does not come between.
         os.write(self._descriptor, msgspec.json.encode(line) + b"\n")
 

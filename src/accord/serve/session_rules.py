@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,19 @@ class SessionRules:
     def open_sessions(self) -> int:
         return len(self._open)
 
-    def check(self, message: Envelope, text: bytes) -> None:
-        """Whether the principal may use the session that a message names.
+    def under(self, principal: Principal, root: Path) -> SessionRules:
+        """The rules under the root that the principal has now; its open sessions are counted together."""
+        if root == self._root:
+            return self
+        rules = copy(self)
+        rules._principal, rules._root = principal, root  # noqa: SLF001 - one class
+        return rules
+
+    def check(self, message: Envelope, text: bytes, *, is_open: bool = False) -> None:
+        """Whether the principal may use the session that a message names; `is_open`: this connection has it open.
+
+        Two programs may call their sessions alike: an open one is that of the program behind this connection, also
+        if the name has another owner. What is kept under the name is its owner's.
 
         Raises:
             ResourceNotFound: It is another principal's, or does not exist; both look the same.
@@ -58,6 +70,8 @@ class SessionRules:
             return
         check_names(text)
         session_id = message.session_id
+        if is_open and message.method not in OPENING_METHODS and message.method != _DELETE:
+            return
         if session_id is not None and not self._owners.owns(self._principal.name, session_id):
             raise unknown_session(session_id)
 
