@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from accord.check import Options, Report, check_agent
-from tests.check.faults.careful import CAREFUL, KeepsPromptedSessionsV2, NeverResumesWithOtherRoots, StuckOnce
+from tests.check.faults.careful import (
+    CAREFUL,
+    ForgetsClosedSessions,
+    KeepsPromptedSessionsV2,
+    NeverResumesWithOtherRoots,
+    StuckOnce,
+)
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.limits import limit
 
@@ -60,6 +66,14 @@ async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_
     assert failures(report) == {}
     passed = {outcome.rule.id for outcome in report.outcomes if outcome.status == "PASS"}
     assert {"ACP-ADDDIRS-201", "ACP-ADDDIRS-202", "ACP-RESUME-201"} <= passed
+
+
+async def test_an_agent_that_forgets_closed_sessions_is_not_accused_of_refusing_a_root() -> None:
+    report = await check_agent(ForgetsClosedSessions, options(edition="v2", only=("ACP-ADDDIRS-",)))
+    assert {outcome.rule.id: outcome.status for outcome in report.outcomes} == {
+        "ACP-ADDDIRS-201": "PASS",
+        "ACP-ADDDIRS-202": "SKIPPED",
+    }
 
 
 async def test_a_session_that_was_not_resumed_gets_no_prompt() -> None:

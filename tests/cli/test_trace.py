@@ -227,6 +227,8 @@ def test_a_message_that_does_not_fit_and_a_broken_rule_are_named_and_the_status_
         ["rubbish"],
         ["."],
         ["talk.jsonl", "--as", "md", "-o", "missing/folder"],
+        ["talk.jsonl", "--as", "md", "-o", "."],
+        ["talk.jsonl", "--as", "md", "-o", "/"],
     ],
 )
 def test_a_line_or_a_file_that_cannot_be_used_is_one_sentence_and_status_two(

@@ -172,6 +172,31 @@ MUTANTS = (
     # --- principals
     Mutant(
         "principals",
+        "a session goes to the principal whose program calls one alike",
+        "serve/session_rules.py",
+        "        if session_id not in self._owners:\n",
+        "        if not self.owns(principal, session_id):\n",
+        f"{SERVED_PRINCIPALS}test_programs_that_count_their_sessions_give_no_session_of_one_principal_to_another",
+    ),
+    Mutant(
+        "principals",
+        "a root that was changed counts for no connection",
+        "serve/connections.py",
+        "        rules = self._rules[principal.name] = rules.under(principal, root)\n",
+        "        self._rules[principal.name] = rules\n",
+        f"{SERVED_PRINCIPALS}test_the_root_of_a_token_that_is_changed_counts_at_once",
+    ),
+    Mutant(
+        "principals",
+        "an answer that some readers take for a request reaches the agent",
+        "serve/remote_connection.py",
+        "            if message.id in self._questions and self._is_answer(text):\n",
+        "            if message.id in self._questions:\n",
+        "tests/serve/test_hidden_members.py::"
+        "test_an_answer_that_other_readers_take_for_a_request_does_not_reach_the_agent",
+    ),
+    Mutant(
+        "principals",
         "a name in another case reaches the agent",
         "serve/session_rules.py",
         "        check_names(text)\n        session_id",

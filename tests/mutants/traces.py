@@ -24,8 +24,8 @@ MUTANTS = (
         "traces",
         "an index of another trace is used",
         "trace/index_file.py",
-        "            return size >= state.end and self._print(state.end) == state.print\n",
-        "            return size >= state.end\n",
+        "            return status.st_size >= state.end and self._print(state.end) == state.print\n",
+        "            return status.st_size >= state.end\n",
         "tests/trace/test_index.py::test_an_index_that_does_not_fit_is_made_again",
     ),
     Mutant(
@@ -114,6 +114,22 @@ MUTANTS = (
         '_HOLDERS = frozenset({b"env", b"environment", b"headers", b"requestheaders", b"httpheaders"})\n',
         '_HOLDERS = frozenset({b"env", b"environment"})\n',
         "tests/trace/test_redaction.py::test_a_secret_is_masked_and_its_neighbours_stay",
+    ),
+    Mutant(
+        "traces",
+        "an export has the secrets of a stray print",
+        "trace/exports/selection.py",
+        "self.index.kind(row) != RecordKind.BROKEN\n",
+        "self.index.kind(row) >= 0\n",
+        "tests/trace/test_exports.py::test_secrets_in_commands_stray_prints_and_unreadable_lines_are_masked_too",
+    ),
+    Mutant(
+        "traces",
+        "a damaged index is believed",
+        "trace/index_file.py",
+        '                if sums != dict(database.execute("select number, sum from block")):\n',
+        "                if not sums:\n",
+        "tests/trace/test_index.py::test_an_index_that_does_not_fit_is_made_again",
     ),
     Mutant(
         "traces",

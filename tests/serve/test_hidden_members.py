@@ -67,6 +67,24 @@ async def test_what_is_hidden_from_the_host_does_not_reach_the_agent(tmp_path: P
     assert [line["method"] for line in lines] == ["initialize", "session/new", "session/list"]
 
 
+@pytest.mark.parametrize("member", ['"Method":"session/load"', '"METHOD":"x","Params":{"sessionId":"f"}', '"ID":4'])
+async def test_an_answer_that_other_readers_take_for_a_request_does_not_reach_the_agent(
+    tmp_path: Path, member: str
+) -> None:
+    record = tmp_path / "record.jsonl"
+    command = ["--", sys.executable, str(PROGRAM), str(record), "asks"]
+    async with serving(tmp_path, *command) as server, WebSocketClient(server.websocket) as client:
+        session_id = await client.new_session(str(tmp_path / "root"))
+        await client.send(spelled("session/prompt", f'{{"sessionId":"{session_id}","prompt":[]}}'))
+        question = await client.next_of("session/request_permission")
+        await client.send(f'{{"jsonrpc":"2.0","id":{json.dumps(question["id"])},"result":{{}},{member}}}')
+        # The question is still open.
+        await client.send({"jsonrpc": "2.0", "id": question["id"], "result": {"outcome": {"outcome": "cancelled"}}})
+        await client.call("session/list", {})
+    lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    assert [line.get("result") for line in lines if "method" not in line] == [{"outcome": {"outcome": "cancelled"}}]
+
+
 @pytest.mark.parametrize(
     "text",
     [

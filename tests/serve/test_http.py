@@ -10,6 +10,7 @@ import pytest
 
 import accord
 from accord.serve import one_token
+from tests.limits import limit
 from tests.serve.in_process import running
 from tests.serve.raw_clients import INITIALIZE, HttpClient, close, prompt_params, read_reply, request, said, send
 
@@ -161,6 +162,19 @@ async def test_a_body_in_chunks_over_the_limit_is_not_read_to_its_end(shared_ser
     pouring = asyncio.ensure_future(pour())
     assert (await read_reply(reader)).status == 413
     pouring.cancel()
+    await close(writer)
+
+
+async def test_a_body_of_two_lengths_is_refused_and_its_socket_closed(shared_server: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", shared_server)
+    head = "POST /acp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\r\n"
+    writer.write(f"{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n".encode())
+    # To a proxy that counts, the second request would be the body of the first.
+    writer.write(b"Content-Length: 40\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    async with asyncio.timeout(limit(20.0)):
+        answers = await reader.read()
+    assert answers.split(b" ", 2)[1] == b"400"
+    assert answers.count(b"HTTP/1.1 ") == 1
     await close(writer)
 
 

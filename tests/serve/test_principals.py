@@ -1,6 +1,7 @@
 """Tokens, principals and what belongs to them."""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from accord.errors import LocalProtocolError
 from accord.serve import Credentials, TokenFile
+from accord.serve.session_rules import SessionOwners
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, send
 from tests.serve.server_process import serving
 
 UNUSED = "-"
+PROGRAM = Path(__file__).parent / "recording_program.py"
 
 
 def credentials(token: str | None) -> Credentials:
@@ -86,6 +89,60 @@ async def test_sessions_belong_to_principals_and_a_foreign_one_looks_like_an_unk
                 )
                 assert answer.get("error", {}).get("code") == code
     assert not any(token in line for line in server.log for token in (ada, bob))
+
+
+async def test_programs_that_count_their_sessions_give_no_session_of_one_principal_to_another(tmp_path: Path) -> None:
+    path, root = tmp_path / "tokens.json", str(tmp_path / "root")
+    ada, bob = TokenFile.add(path, "ada"), TokenFile.add(path, "bob")
+    program = ["--token-file", str(path), "--", sys.executable, str(PROGRAM), str(tmp_path / "record.jsonl")]
+    async with (
+        serving(tmp_path, *program, token=UNUSED) as server,
+        WebSocketClient(server.websocket, ada) as first,
+        WebSocketClient(server.websocket, bob) as second,
+    ):
+        # Each process calls its first session alike.
+        assert await first.new_session(root) == await second.new_session(root) == "mine"
+        for client in (first, second):
+            assert "result" in await client.call("session/prompt", prompt_params("mine", "x"))
+        loading = {"sessionId": "mine", "cwd": root, "mcpServers": []}
+        for method in ("session/load", "session/resume", "session/fork", "session/delete"):
+            assert (await second.call(method, loading))["error"]["code"] == -32002, method
+        assert "result" in await second.call("session/close", {"sessionId": "mine"})
+        assert (await second.call("session/prompt", prompt_params("mine", "x")))["error"]["code"] == -32002
+        assert "result" in await first.call("session/load", loading)
+
+
+def test_half_a_line_in_the_file_of_owners_costs_no_other_line(tmp_path: Path) -> None:
+    path = tmp_path / "owners.jsonl"
+    path.write_bytes(b'{"session":"s1","principal":"ada"}\n{"session":"s2","pri')
+    owners = SessionOwners(path)
+    owners.claim("bob", "s3")
+    owners.close()
+    later = SessionOwners(path)
+    assert [later.owns("ada", "s1"), later.owns("bob", "s3"), later.owns("ada", "s2")] == [True, True, False]
+
+
+async def test_the_root_of_a_token_that_is_changed_counts_at_once(tmp_path: Path) -> None:
+    path, wide, narrow = tmp_path / "tokens.json", tmp_path / "root", tmp_path / "root" / "ada"
+    narrow.mkdir(parents=True)
+    ada = TokenFile.add(path, "ada", root=str(wide))
+    async with (
+        serving(tmp_path, "served_agent:agent", "--token-file", str(path), token=UNUSED) as server,
+        WebSocketClient(server.websocket, ada) as earlier,
+    ):
+        await earlier.new_session(str(wide))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document["tokens"][0]["root"] = str(narrow)
+        path.write_text(json.dumps(document), encoding="utf-8")
+        async with WebSocketClient(server.websocket, ada) as later:
+            await later.initialize()
+            refused = await later.call("session/new", {"cwd": str(wide), "mcpServers": []})
+            assert refused["error"]["data"]["field"] == "cwd"
+            assert "result" in await later.call("session/new", {"cwd": str(narrow), "mcpServers": []})
+        with pytest.raises(ConnectionClosed) as closed:
+            await earlier.next()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1008
 
 
 async def test_a_revoked_token_closes_the_connections_that_it_opened(tmp_path: Path) -> None:

@@ -95,6 +95,31 @@ def test_secrets_are_masked_on_the_way_out_unless_the_user_wants_them(form: str)
         assert sum(record.get("redacted", False) for record in records[1:]) == 1
 
 
+@pytest.mark.parametrize("form", EXPORTS)
+def test_secrets_in_commands_stray_prints_and_unreadable_lines_are_masked_too(form: str, tmp_path: Path) -> None:
+    command = ["my-agent", "--api-key", "hunter2-hunter2"]
+    lines = (
+        header(command=command, redacted=False),
+        json.dumps({"type": "start", "t": 1.0, "conn": 1, "from": "agent", "pid": 7, "command": command}).encode()
+        + b"\n",
+        text(("client", "agent"), request(0, "initialize", protocolVersion=1)),
+        text(("agent", "client"), "MY_API_KEY=hunter2-hunter2", fault="not-json"),
+        b'{"type":"text","raw":"API_KEY=hunter2-hunter2\n',
+        b'{"type":"later","t":1.0,"password":"hunter2-hunter2"}\n',
+    )
+    path = write(tmp_path / "raw.jsonl", *lines)
+
+    masked = export(path, form, is_masked=False)
+
+    assert "hunter2" not in masked
+    if form == "accord-trace":
+        records = [json.loads(line) for line in masked.splitlines() if line.endswith("}")]
+        assert [record["type"] for record in records] == ["header", "start", "text", "text", "later"]
+        assert [record.get("redacted", False) for record in records[:4]] == [True, True, False, True]
+        assert records[0]["command"][:2] == records[1]["command"][:2] == command[:2]
+        assert "hunter2" in export(path, form, is_masked=True)
+
+
 def test_our_own_export_has_the_other_records_and_the_header_of_a_selection() -> None:
     whole = export(SAMPLES / "accord.jsonl", "accord-trace")
     assert whole == (SAMPLES / "accord.jsonl").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The index of a trace: pairs, sessions, times, filters; kept beside the file, grown with it, made again when stale."""
 
 import json
+import os
 import re
 import sqlite3
 import stat
@@ -207,13 +208,36 @@ def test_the_kept_index_is_used_and_private(trace: Path, monkeypatch: pytest.Mon
         assert facts(index) == made
 
 
-@pytest.mark.parametrize("case", ["other trace", "shorter trace", "other version", "rubbish", "no blocks", "cut block"])
+CASES = (
+    "other trace",
+    "trace changed within",
+    "shorter trace",
+    "other version",
+    "rubbish",
+    "no blocks",
+    "cut block",
+    "other values",
+    "other words",
+)
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_an_index_that_does_not_fit_is_made_again(case: str, trace: Path) -> None:
+    if case == "trace changed within":
+        write(trace, header(), *handshake(), *turns(20, 20))
     with TraceIndex.open(trace) as index:
         made = facts(index)
     path = index_path(trace)
     if case == "other trace":
         write(trace, header(agent="other"), *handshake(), *turns(3, 5))
+    elif case == "trace changed within":
+        # As long as before, and the same at both ends.
+        content = trace.read_bytes()
+        place = content.index(b"agent_message_chunk", len(content) // 2)
+        content = content[:place] + b"agent_thought_chunk" + content[place + 19 :]
+        before = trace.stat().st_mtime_ns
+        trace.write_bytes(content)
+        os.utime(trace, ns=(before, before + 1_000_000))
     elif case == "shorter trace":
         write(trace, header(), *handshake())
     elif case == "rubbish":
@@ -223,13 +247,15 @@ def test_an_index_that_does_not_fit_is_made_again(case: str, trace: Path) -> Non
             "other version": "pragma user_version = 99",
             "no blocks": "delete from block",
             "cut block": "update block set time = x'00'",
+            "other values": "update block set method = zeroblob(length(method))",
+            "other words": "update state set value = replace(value, 'session/prompt', 'session/cancel')",
         }[case]
         with closing(sqlite3.connect(path)) as database:
             database.execute(statement)
             database.commit()
     with TraceIndex.open(trace) as index, TraceIndex.open(trace, keep=False) as fresh:
         assert facts(index) == facts(fresh)
-        if case not in ("other trace", "shorter trace"):
+        if "trace" not in case:
             assert facts(index) == made
 
 

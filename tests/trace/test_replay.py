@@ -291,6 +291,16 @@ async def test_the_recorded_pauses_are_kept_when_asked_for(tmp_path: Path) -> No
     assert spent[1] >= 0.19
 
 
+async def test_an_agent_that_reads_nothing_ends_the_replay(recording: Path) -> None:
+    ours, theirs = memory_pair(max_bytes=16)
+    client = RecordedClient(conversation_of(recording), answer_seconds=0.05, update_seconds=0.05)
+    async with asyncio.timeout(limit(20.0)):
+        await client.play(ours)
+    await theirs.close()
+    first = client.report.deviations[0]
+    assert (first.kind, first.method) == ("extra", "the link")
+
+
 def test_a_trace_without_messages_is_refused(tmp_path: Path) -> None:
     TraceWriter(tmp_path / "a.jsonl").close()
     with pytest.raises(TraceFileError, match="no messages"):

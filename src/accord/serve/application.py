@@ -96,6 +96,7 @@ class AgentApplication:
         headers = headers_of(scope)
         try:
             self._access.check_page(headers)
+            _check_length(headers)
             send = self._for_page(headers, send)
             path = _path(scope)
             if path not in _ENDPOINTS:
@@ -248,6 +249,13 @@ def _path(scope: Mapping[str, Any]) -> str:
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     # Some frameworks add a slash to what they mount.
     return (path[len(root) :] if root and path.startswith(root) else path).rstrip("/")
+
+
+def _check_length(headers: Mapping[str, str]) -> None:
+    """Refuse a body of two lengths: a proxy may take the other one, and what is behind it for another request."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        # RFC 9112, 6.1: the socket is closed then.
+        raise HttpRefusal(400, "two_lengths", "Content-Length and Transfer-Encoding", {"Connection": "close"})
 
 
 def _check_endpoint(scope: Mapping[str, Any]) -> None:

@@ -116,15 +116,17 @@ class Connections:
             HttpRefusal: 503: there are too many, or the server is about to end.
         """
         self.check_room(principal)
-        rules = self._rules.get(principal.name)
+        root, rules = directory_of(principal, self._root), self._rules.get(principal.name)
         if rules is None:
-            rules = self._rules[principal.name] = SessionRules(
+            rules = SessionRules(
                 principal,
-                directory_of(principal, self._root),
+                root,
                 self._owners,
                 stdio_mcp=self._stdio_mcp,
                 max_sessions=self.limits.sessions_per_principal,
             )
+        # A token file may give it another root than it had.
+        rules = self._rules[principal.name] = rules.under(principal, root)
         connection = RemoteConnection(
             principal,
             credentials,
@@ -273,6 +275,8 @@ class Connections:
             principal = await self._access.find(connection.credentials)
             if principal is None or principal.name != connection.principal.name:
                 connection.end("its token was revoked")
+            elif principal.root != connection.principal.root:
+                connection.end("its root was changed")
 
     async def drain(self, seconds: float) -> None:
         """Take no new connection, and let the requests that are open come to their end, for so long at most."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from accord.display import exact
-from accord.errors import InvalidRequest, RequestError
+from accord.errors import InvalidParams, InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.agent_transport import AgentTransport
@@ -24,7 +24,7 @@ from accord.serve.metrics import Metrics
 from accord.serve.options import HostLimits
 from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, StreamLink
 from accord.serve.principals import Credentials, Principal
-from accord.serve.session_rules import LIST, SessionRules
+from accord.serve.session_rules import LIST, SessionRules, check_names
 from accord.time_scale import scaled
 from accord.transport.routing import (
     CREATING_METHODS,
@@ -142,11 +142,12 @@ class RemoteConnection:
         self._metrics.received_messages += 1
         if message.kind == "answer":
             # An answer that nobody waits for is dropped: a second one, or a late one.
-            if self._questions.pop(message.id, None) is not None:
+            if message.id in self._questions and self._is_answer(text):
+                del self._questions[message.id]
                 self.agent.offer(text)
             return
         try:
-            self._rules.check(message, text)
+            self._rules.check(message, text, is_open=message.session_id in self._sessions)
             if message.kind == "request":
                 text = self._judged(text, message)
             elif self._rules.opens(message):
@@ -161,6 +162,16 @@ class RemoteConnection:
         if message.kind == "request":
             self._note_request(message, header)
         self.agent.offer(self._for_agent(text, message) if self._generation else text)
+
+    def _is_answer(self, text: bytes) -> bool:
+        """Whether an answer is none but an answer, also to a reader that does not care for the case of names."""
+        try:
+            check_names(text)
+        except (InvalidParams, RecursionError):
+            self._metrics.refusals["message"] += 1
+            log.info("dropped an answer of %s: other readers may take it for a request", self.principal.name)
+            return False
+        return True
 
     def refuse_text(self, answer: bytes) -> None:
         """Answer a text of the client that is no message."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from accord.errors import InvalidParams, RateLimited
 from accord.serve.principals import Principal
 from accord.transport.routing import CREATING_METHODS, OPENING_METHODS, Envelope
 
-__all__ = ["LIST", "SessionOwners", "SessionRules"]
+__all__ = ["LIST", "SessionOwners", "SessionRules", "check_names"]
 
 LIST = "session/list"
 _ENDING = frozenset({"session/close", "session/delete"})
@@ -59,8 +60,19 @@ class SessionRules:
     def open_sessions(self) -> int:
         return len(self._open)
 
-    def check(self, message: Envelope, text: bytes) -> None:
-        """Whether the principal may use the session that a message names.
+    def under(self, principal: Principal, root: Path) -> SessionRules:
+        """The rules under the root that the principal has now; its open sessions are counted together."""
+        if root == self._root:
+            return self
+        rules = copy(self)
+        rules._principal, rules._root = principal, root  # noqa: SLF001 - one class
+        return rules
+
+    def check(self, message: Envelope, text: bytes, *, is_open: bool = False) -> None:
+        """Whether the principal may use the session that a message names; `is_open`: this connection has it open.
+
+        Two programs may call their sessions alike: an open one is that of the program behind this connection, also
+        if the name has another owner. What is kept under the name is its owner's.
 
         Raises:
             ResourceNotFound: It is another principal's, or does not exist; both look the same.
@@ -70,6 +82,8 @@ class SessionRules:
             return
         check_names(text)
         session_id = message.session_id
+        if is_open and message.method not in OPENING_METHODS and message.method != _DELETE:
+            return
         if session_id is not None and not self._owners.owns(self._principal.name, session_id):
             raise unknown_session(session_id)
 
@@ -218,8 +232,12 @@ class SessionOwners:
         self._owners: dict[str, str] = {}
         self._path = path
         self._descriptor: int | None = None
+        self._ends_in_line = False
+        """Whether the file ends within a line."""
         if path is not None and path.exists():
-            for line in path.read_bytes().splitlines():
+            lines = path.read_bytes().splitlines(keepends=True)
+            self._ends_in_line = bool(lines) and not lines[-1].endswith(b"\n")
+            for line in lines:
                 self._load(line)
 
     def _load(self, line: bytes) -> None:
@@ -236,8 +254,8 @@ class SessionOwners:
         return self._owners.get(session_id) == principal
 
     def claim(self, principal: str, session_id: str) -> None:
-        """The session belongs to the principal; it is written down before this returns."""
-        if not self.owns(principal, session_id):
+        """The session belongs to the principal, unless it has an owner; it is written down before this returns."""
+        if session_id not in self._owners:
             self._owners[session_id] = principal
             self._write(_Line(session_id, principal))
 
@@ -252,6 +270,8 @@ class SessionOwners:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            if self._ends_in_line:
+                os.write(self._descriptor, b"\n")  # the next line must not be glued to half a line
         # One write of one line: another process that appends to the same file does not come between.
         os.write(self._descriptor, msgspec.json.encode(line) + b"\n")
 

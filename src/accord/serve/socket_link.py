@@ -33,6 +33,7 @@ _CODES = {
     "the server ends": 1012,
     "its token was revoked": 1008,
     "its token expired": 1008,
+    "its root was changed": 1008,
     "its client does not read": 1008,
     "the client closed it": 1000,
 }

@@ -72,7 +72,7 @@ def plain_trace(path: Path, progress: CopyProgress | None = None) -> Iterator[Pl
     try:
         found, lines = _opened(path)
     except OSError as error:
-        raise TraceFileError(f"cannot read {path}: {error.strerror}") from error
+        raise TraceFileError(f"cannot read {path}: {error.strerror or 'it is no file'}") from error
     if found.is_original:
         yield found
         return

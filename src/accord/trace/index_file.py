@@ -12,8 +12,9 @@ import hashlib
 import json
 import sqlite3
 import sys
+import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from accord.trace.index_columns import COLUMNS, IndexColumns, IndexState
 
 __all__ = ["INDEX_VERSION", "IndexFile", "KeptState", "index_path"]
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 APPLICATION_ID = 0x41435458
 """`ACTX`: says that a database is an index of ours."""
 BLOCK_ROWS = 32_768
@@ -43,6 +44,9 @@ class KeptState(NamedTuple):
     """The offset in the trace behind the last indexed line."""
     print: str
     """The digest of the trace's first and last indexed bytes: another file has another one."""
+    size: int
+    """The size of the trace when the index was kept, and below the time of its last change, in nanoseconds."""
+    changed: int
 
 
 class IndexFile:
@@ -52,33 +56,27 @@ class IndexFile:
         self.trace = trace
         self.path = index_path(trace)
 
-    def read_state(self) -> KeptState | None:
-        """How far the kept index goes; None where there is none, or one of another version or another trace."""
-        try:
-            with self._database() as database:
-                if not _is_ours(database):
-                    return None
-                kept = json.loads(database.execute("select value from state where key = 'kept'").fetchone()[0])
-                state = KeptState(*kept)
-        except (sqlite3.Error, OSError, ValueError, TypeError):
-            return None
-        return state if self._fits(state) else None
-
     def read(self) -> tuple[KeptState, IndexColumns] | None:
-        """The whole index; None as in `read_state`, or where a part of it is missing."""
-        state = self.read_state()
-        if state is None:
-            return None
+        """The whole index; None where there is none, one of another version or another trace, or a damaged one."""
         try:
             with self._database() as database:
+                # One state of the file, though another process may keep more just now.
+                database.execute("begin")
+                state = self.read_kept(database) if _is_ours(database) else None
+                if state is None or not self._fits(state):
+                    return None
                 columns = IndexColumns(_read_words(database))
+                sums: dict[int, int] = {}
                 for name in COLUMNS:
                     column: array[Any] = getattr(columns, name)
-                    for (blob,) in database.execute(f'select "{name}" from block order by number'):  # noqa: S608
+                    for number, blob in database.execute(f'select number, "{name}" from block order by number'):  # noqa: S608
                         column.frombytes(blob)
+                        sums[number] = zlib.crc32(blob, sums.get(number, 0))
                     if len(column) < state.rows:
                         return None
                     del column[state.rows :]
+                if sums != dict(database.execute("select number, sum from block")):
+                    return None
         except (sqlite3.Error, OSError, ValueError, TypeError, KeyError):
             return None
         return state, columns
@@ -102,8 +100,9 @@ class IndexFile:
 
         Another process may have kept more in the meantime: then nothing is written.
         """
-        state = KeptState(len(columns), end, self._print(end))
         try:
+            status = self.trace.stat()
+            state = KeptState(len(columns), end, self._print(end), status.st_size, status.st_mtime_ns)
             with self._database(writable=True) as database:
                 database.execute("begin immediate")
                 if _has_other(database):
@@ -145,8 +144,11 @@ class IndexFile:
 
     def _fits(self, state: KeptState) -> bool:
         try:
-            size = self.trace.stat().st_size
-            return size >= state.end and self._print(state.end) == state.print
+            status = self.trace.stat()
+            # A recorder only appends: what changed, and is as long as before, was changed within.
+            if status.st_size == state.size and status.st_mtime_ns != state.changed:
+                return False
+            return status.st_size >= state.end and self._print(state.end) == state.print
         except (OSError, TypeError, ValueError):
             return False
 
@@ -191,7 +193,7 @@ def _create(database: sqlite3.Connection) -> None:
     database.execute("drop table if exists block")
     database.execute("drop table if exists state")
     names = ", ".join(f'"{name}" blob not null' for name in COLUMNS)
-    database.execute(f"create table block (number integer primary key, {names})")
+    database.execute(f"create table block (number integer primary key, {names}, sum integer not null)")
     database.execute("create table state (key text primary key, value text not null)")
     database.execute(f"pragma application_id = {APPLICATION_ID}")
     database.execute(f"pragma user_version = {INDEX_VERSION}")
@@ -201,18 +203,30 @@ def _create(database: sqlite3.Connection) -> None:
 def _write_block(database: sqlite3.Connection, columns: IndexColumns, number: int) -> None:
     part = slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS)
     blobs = [column[part].tobytes() for column in columns.columns().values()]
-    marks = ", ".join("?" * (len(blobs) + 1))
-    database.execute(f"insert or replace into block values ({marks})", (number, *blobs))  # noqa: S608 - no value in it
+    marks = ", ".join("?" * (len(blobs) + 2))
+    values = (number, *blobs, _sum_of(blobs))
+    database.execute(f"insert or replace into block values ({marks})", values)  # noqa: S608 - no value in it
+
+
+def _sum_of(parts: Iterable[bytes]) -> int:
+    """A checksum: SQLite has none for what it keeps."""
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found
 
 
 def _write_state(database: sqlite3.Connection, state: IndexState, kept: KeptState) -> None:
     open_ = [[connection, direction, id_, row] for (connection, direction, id_), row in state.open.items()]
     values = {"kept": list(kept), "words": state.words, "ends": state.ends, "open": open_}
     rows = [(key, json.dumps(value)) for key, value in values.items()]
+    rows.append(("sum", str(_sum_of(text.encode() for _, text in rows))))
     database.executemany("insert or replace into state values (?, ?)", rows)
 
 
 def _read_words(database: sqlite3.Connection) -> IndexState:
     found: dict[str, Any] = dict(database.execute("select key, value from state where key != 'order'").fetchall())
+    if found["sum"] != str(_sum_of(found[key].encode() for key in ("kept", "words", "ends", "open"))):
+        raise ValueError("the words are damaged")
     words, ends, open_ = (json.loads(found[key]) for key in ("words", "ends", "open"))
     return IndexState.of(words, [(source, target) for source, target in ends], open_)

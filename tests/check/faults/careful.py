@@ -112,6 +112,14 @@ class KeepsPromptedSessionsV2(FullV2):
             del self.kept[id_]
 
 
+class ForgetsClosedSessions(FullV2):
+    """Keeps no session that was closed."""
+
+    async def close(self, id_: Any) -> None:
+        await super().close(id_)
+        self.kept.pop(id_, None)
+
+
 class RefusesSomeValues(FullV1):
     """Offers values that the user's plan does not have, and refuses them."""
 

@@ -133,6 +133,7 @@ async def additional_directories(agent: AgentConversation) -> Notes:
     """A session with a second root and a turn; closed, resumed with another root, and a turn, where that is advertised.
 
     Many agents keep a session only from its first turn on. One that was not resumed stays closed: it gets no prompt.
+    Whether it could be resumed without a root shows whether the root was the reason.
     """
     with folders(agent, "one", "two") as (one, two):
         params: Notes = {"cwd": agent.cwd, "mcpServers": [], "additionalDirectories": [str(one)]}
@@ -147,6 +148,8 @@ async def additional_directories(agent: AgentConversation) -> Notes:
             resumed = await answer_or_none(agent, agent.ask("session/resume", again))
             if resumed is not None and "result" in resumed:
                 await agent.turn(session)
+            elif resumed is not None:
+                await answer_or_none(agent, agent.ask("session/resume", {"sessionId": session, "cwd": agent.cwd}))
         return {**notes, "session": session}
 
 
@@ -389,8 +392,12 @@ def a_session_may_be_resumed_with_another_root(evidence: Evidence) -> None:
     if not resumes:
         evidence.step("additional_directories")
         raise Inconclusive("there was no session with a further root to be resumed")
-    if resumes[0].result is None:
-        raise resumes[0].violation("a session was not resumed with another root")
+    if resumes[0].result is not None:
+        return
+    without = resumes[1].answer.get("error") if len(resumes) > 1 else None
+    if isinstance(without, dict) and without.get("code") != INVALID_PARAMS:
+        raise Inconclusive("the session could not be resumed without a root either")
+    raise resumes[0].violation("a session was not resumed with another root")
 
 
 judge_rows(

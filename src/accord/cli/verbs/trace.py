@@ -201,6 +201,8 @@ def export_output(path: Path | None, source: Path) -> Iterator[Callable[[str], o
         return
     if path.exists() and path.samefile(source):
         raise UsageFailure(f"{path} is the trace itself", advice="Name another file with -o")
+    if path.is_dir() or not path.name:
+        raise UsageFailure(f"cannot write {path}: it is a directory", advice="Name a file with -o")
     part = path.with_name(f".{path.name}.part")
     try:
         with open(part, "w", encoding="utf-8", errors="surrogatepass", opener=_private) as file:

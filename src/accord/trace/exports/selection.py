@@ -61,10 +61,17 @@ class ExportSelection:
         if record.type == "note":
             masked = self._redactor.line(record.remark.encode("utf-8", "replace")).decode("utf-8", "replace")
             return record if masked == record.remark else msgspec.structs.replace(record, remark=masked, redacted=True)
+        if record.command:
+            command = list(self._redactor.command(record.command))
+            return (
+                record if command == record.command else msgspec.structs.replace(record, command=command, redacted=True)
+            )
         if record.type not in ("text", "stderr"):
             return record
         raw = record.raw
-        masked_raw = self._redactor.text(raw) if record.type == "text" else self._redactor.line(raw)
+        # As when it is recorded: `KEY=value` is a secret in a line that is no JSON.
+        is_json = record.type == "text" and self.index.kind(row) != RecordKind.BROKEN
+        masked_raw = self._redactor.text(raw, is_json=is_json)
         if masked_raw == raw:
             return record
         content = masked_raw.decode("utf-8", "replace")

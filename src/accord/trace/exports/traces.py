@@ -19,6 +19,13 @@ __all__ = ["write_accord_trace", "write_devtools", "write_inspector", "write_ndj
 WARNING = "Prompts, file contents and answers are in this file. Secrets that were recognised are masked."
 _INSPECTOR_WORDS = {ends: word for word, ends in INSPECTOR_DIRECTIONS.items()}
 _DEVTOOLS_WORDS = {ends: word for word, ends in DEVTOOLS_DIRECTIONS.items()}
+_MASKED = {
+    "text": ("raw", "content"),
+    "stderr": ("raw", "content"),
+    "note": ("text", "remark"),
+    "start": ("command", "command"),
+}
+"""The key of a record that may hold a secret, and its field; lines of other types are masked as a whole."""
 _DEVTOOLS_KINDS = {
     RecordKind.REQUEST: "request",
     RecordKind.NOTIFICATION: "notification",
@@ -43,22 +50,26 @@ def _header(selection: ExportSelection, row: int) -> str:
     value = json_value(line)
     if not selection.masks or not isinstance(value, dict):
         return line.decode("utf-8", "replace") + "\n"
-    return json_line_of({**value, "redacted": True})
+    command = selection.record(row).command
+    return json_line_of({**value, "redacted": True} | ({"command": command} if command else {}))
 
 
 def _native(selection: ExportSelection, row: int) -> str:
     record = selection.record(row)
     line = selection.index.line(row).decode("utf-8", "replace")
+    if record.type not in _MASKED:
+        return selection.masked_text(line) + "\n"
     if not record.redacted:
         return line + "\n"
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return line + "\n"
+        return selection.masked_text(line) + "\n"
     if not isinstance(value, dict):
         return line + "\n"
     value["redacted"] = True
-    value |= {"text": record.remark} if record.type == "note" else {"raw": record.content}
+    key, field = _MASKED[record.type]
+    value[key] = getattr(record, field)
     if not record.encoding:
         value.pop("enc", None)
     return json_line_of(value)
@@ -102,7 +113,7 @@ def write_devtools(selection: ExportSelection, put: Put) -> None:
     """acp-devtools' JSON export, version 1, of one connection: that of the first text."""
     begin, end = selection.span()
     connection = next((record.connection for _, record in selection.texts()), 1)
-    header = selection.index.record(0) if len(selection.index) else TraceRecord()
+    header = selection.record(0) if len(selection.index) else TraceRecord()
     export = {
         "version": DEVTOOLS_VERSION,
         "exportedAt": _milliseconds(end),

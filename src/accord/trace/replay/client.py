@@ -64,7 +64,8 @@ class RecordedClient:
     async def play(self, transport: Transport) -> None:
         """Play all of it; the transport stays open.
 
-        A message of the agent that does not come in time is a deviation, and so is everything behind a lost link.
+        A message of the agent that does not come in time is a deviation, and so is everything behind a link that is
+        lost or that the agent does not read.
         """
         receiver = asyncio.get_running_loop().create_task(self._receive(transport))
         try:
@@ -76,6 +77,8 @@ class RecordedClient:
                     await self._await(step)
         except TransportError as error:
             self.report.unrecorded(AGENT, "the link", f"it ended: {type(error).__name__}")
+        except TimeoutError:
+            self.report.unrecorded(AGENT, "the link", f"the agent read nothing for {self._answer_seconds:g} s")
         finally:
             receiver.cancel()
             await asyncio.gather(receiver, return_exceptions=True)
@@ -84,18 +87,23 @@ class RecordedClient:
     async def _say(self, step: RecordedStep, transport: Transport) -> None:
         if step.value is None:
             if b"\n" not in step.raw and step.kind == "noise":
-                await transport.send(step.raw)
+                await self._send(transport, step.raw)
             return
         if step.kind == "request":
             self._answers[step.index] = asyncio.get_running_loop().create_future()
             session = session_of(self._ids.live(step.value).get("params"))
             self._seen[session] = len(self._updates[session])
             # Our own ids: those of the recording may have been of any form, and repeat.
-            await transport.send(_encoded({**self._ids.live(step.value), "id": step.index}))
+            await self._send(transport, _encoded({**self._ids.live(step.value), "id": step.index}))
         elif step.kind == "notification":
             await self._await_updates_before(step)
-            await transport.send(_encoded(self._ids.live(step.value)))
+            await self._send(transport, _encoded(self._ids.live(step.value)))
         # An answer is sent when the live agent asks.
+
+    async def _send(self, transport: Transport, text: bytes) -> None:
+        """Send a text; an agent that does not read is waited for as long as one that does not answer."""
+        async with asyncio.timeout(self._answer_seconds):
+            await transport.send(text)
 
     async def _await(self, step: RecordedStep) -> None:
         """Wait for what the recorded client had seen before its next message."""

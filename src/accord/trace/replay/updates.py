@@ -33,17 +33,21 @@ def compare_updates(
 
 def joined_chunks(updates: Sequence[Any]) -> list[dict[str, Any]]:
     """The updates, with the chunks of one message that follow each other as one."""
-    found: list[dict[str, Any]] = []
+    runs: list[tuple[dict[str, Any], list[str]]] = []
+    """Each update, and the texts of the chunks that are one with it."""
     for update in updates:
         if not isinstance(update, dict):
             continue
         text = _text_of(update)
-        last = found[-1] if found else None
-        if text is not None and last is not None and _text_of(last) is not None and _key(last) == _key(update):
-            found[-1] = {**last, "content": {**last["content"], "text": last["content"]["text"] + text}}
+        if text is not None and runs and runs[-1][1] and _key(runs[-1][0]) == _key(update):
+            runs[-1][1].append(text)
         else:
-            found.append(update)
-    return found
+            runs.append((update, [] if text is None else [text]))
+    # Joined once: a turn may have a hundred thousand chunks.
+    return [
+        {**update, "content": {**update["content"], "text": "".join(texts)}} if len(texts) > 1 else update
+        for update, texts in runs
+    ]
 
 
 def _compare(
