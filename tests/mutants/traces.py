@@ -126,7 +126,7 @@ MUTANTS = (
     Mutant(
         "traces",
         "a changed value is not found in a replay",
-        "trace/replay/differences.py",
+        "trace/replay/report.py",
         "    elif not _are_equal(recorded, live):\n",
         "    elif type(recorded) is not type(live):\n",
         "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",

@@ -18,8 +18,7 @@ from accord.cli.status import Status, UsageFailure, remark
 from accord.cli.trace.message_lines import message_line, statistics_lines
 from accord.display import filled, own, prose, safe_lines
 from accord.trace.conversion import PlainTrace, plain_trace
-from accord.trace.exports.formats import EXPORTS
-from accord.trace.exports.selection import ExportSelection
+from accord.trace.exports.selection import EXPORTS, ExportSelection
 from accord.trace.format import TraceFileError, part_path
 from accord.trace.index import RowFilter, TraceIndex
 from accord.trace.statistics import statistics_of
