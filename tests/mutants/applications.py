@@ -124,10 +124,10 @@ MUTANTS = (
     Mutant(
         "evaluations",
         "the copy of a run that failed stays",
-        "evaluation/engine.py",
+        "evaluation/copies.py",
         "            finally:\n                await copies.remove(folder)\n",
         "            finally:\n                pass\n",
-        "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+        "tests/evaluation/test_copies.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
     ),
     # --- notebooks
     Mutant(

@@ -183,7 +183,7 @@ MUTANTS = (
     Mutant(
         "telemetry",
         "an author's traceparent is overwritten",
-        "telemetry/propagation.py",
+        "telemetry/span.py",
         "    return {**added, **own} or None\n",
         "    return {**own, **written} or None\n",
         "tests/telemetry/test_turns.py::test_values_of_the_author_are_not_overwritten",

@@ -13,8 +13,7 @@ from typing import Any, TextIO, TypeAlias
 
 from accord.client import Deadlines, InProcessAgent, PermissionCallback, Policy, Session, StrPath, Turn, connect
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded
-from accord.evaluation.copies import FolderCopies, open_copies, patch_of
-from accord.evaluation.engine import run_trials
+from accord.evaluation.copies import FolderCopies, open_copies, patch_of, run_trials
 from accord.evaluation.results import EvaluationResult, ResultsFile
 from accord.session.event import Cost, ToolChanged
 from accord.session.tool import FileChange

@@ -13,8 +13,7 @@ from accord.telemetry.calls import (
     served_span,
     with_context,
 )
-from accord.telemetry.propagation import TRACE_KEYS
-from accord.telemetry.span import NO_SPAN, OperationSpan, error_type
+from accord.telemetry.span import NO_SPAN, TRACE_KEYS, OperationSpan, error_type
 from accord.telemetry.turns import end_tool, end_turn, model_span, note_tokens, tool_span, turn_span
 
 __all__ = [

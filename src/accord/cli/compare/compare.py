@@ -25,8 +25,7 @@ from accord.cli.target import Target, approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, joined, own
 from accord.errors import StoreError
-from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies
-from accord.evaluation.engine import run_trials
+from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies, run_trials
 from accord.session.tool import FileChange
 from accord.time_scale import scaled
 
