@@ -16,14 +16,13 @@ from textual.widgets import OptionList
 
 from accord.cli.chat.agent_log import LogPane
 from accord.cli.chat.changes import ChangeTracker
-from accord.cli.chat.chat_commands import carry_out
+from accord.cli.chat.chat_commands import answered, carry_out, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.lines import DiffLayout
-from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
 from accord.cli.chat.own_commands import ESCAPE, help_view, meant, typed
 from accord.cli.chat.programs import EditorFailed, Shell, edited, editor_of
