@@ -12,7 +12,7 @@ from accord.transport.interface import Transport
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-__all__ = ["GROUP", "DialectPlugin", "dialect_names", "load_dialect"]
+__all__ = ["DialectPlugin", "dialect_names", "load_dialect"]
 
 
 class DialectPlugin:

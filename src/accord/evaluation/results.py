@@ -13,7 +13,7 @@ import msgspec
 
 from accord.errors import AccordError
 
-__all__ = ["FORMAT_VERSION", "EvaluationResult", "ResultsFile", "ResultsFileError", "read_results"]
+__all__ = ["EvaluationResult", "ResultsFile", "ResultsFileError", "read_results"]
 
 FORMAT_VERSION = 1
 

@@ -25,17 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span as ProviderSpan
 
-__all__ = [
-    "NO_SPAN",
-    "TRACE_KEYS",
-    "OperationSpan",
-    "RecordedSpan",
-    "error_type",
-    "extracted",
-    "injected",
-    "parent_of",
-    "start_span",
-]
+__all__ = ["NO_SPAN", "TRACE_KEYS", "OperationSpan", "RecordedSpan", "error_type", "parent_of", "start_span"]
 
 
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")

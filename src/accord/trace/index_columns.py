@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-__all__ = ["COLUMNS", "FAULT", "NO_PARTNER", "REDACTED", "IndexColumns", "IndexState", "RecordKind"]
+__all__ = ["COLUMNS", "FAULT", "NO_PARTNER", "IndexColumns", "IndexState", "RecordKind"]
 
 
 class RecordKind(IntEnum):

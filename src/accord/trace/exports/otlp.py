@@ -25,18 +25,7 @@ from accord.trace.index import columns_of
 from accord.trace.index_columns import RecordKind
 from accord.version import VERSION
 
-__all__ = [
-    "CLIENT",
-    "INTERNAL",
-    "MAX_EVENTS",
-    "SERVER",
-    "SPANS_PER_LINE",
-    "TraceSpan",
-    "parent_in",
-    "resource_spans",
-    "span_id",
-    "write_otlp",
-]
+__all__ = ["write_otlp"]
 
 
 INTERNAL, SERVER, CLIENT = 1, 2, 3

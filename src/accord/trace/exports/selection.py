@@ -18,7 +18,7 @@ from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 from accord.trace.redaction import Redactor
 
-__all__ = ["EXPORTS", "MESSAGES", "ExportFormat", "ExportSelection", "Put", "WriteExport", "json_line_of"]
+__all__ = ["EXPORTS", "MESSAGES", "ExportSelection", "Put", "json_line_of"]
 
 
 Put: TypeAlias = Callable[[str], object]

@@ -15,7 +15,7 @@ from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 from accord.version import VERSION
 
-__all__ = ["MAX_EVENTS", "write_accord_trace", "write_conductor", "write_devtools", "write_inspector", "write_ndjson"]
+__all__ = ["write_accord_trace", "write_conductor", "write_devtools", "write_inspector", "write_ndjson"]
 
 
 WARNING = "Prompts, file contents and answers are in this file. Secrets that were recognised are masked."

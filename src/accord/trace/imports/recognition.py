@@ -11,7 +11,7 @@ from accord.trace.imports import chains, documents, lines, lisp
 from accord.trace.imports.source import TraceSource, TraceTimes, json_value
 from accord.trace.reader import TraceRecord
 
-__all__ = ["IMPORTERS", "NATIVE", "Importer", "import_records", "recognise"]
+__all__ = ["IMPORTERS", "NATIVE", "import_records", "recognise"]
 
 NATIVE = "accord-trace"
 _LINES_LOOKED_AT = 50

@@ -20,7 +20,7 @@ from accord.trace.replay.conversation import Pace, RecordedConversation, Recorde
 from accord.trace.replay.report import Deviation, IdMap, ReplayReport, differences
 from accord.transport.interface import Transport
 
-__all__ = ["RecordedClient", "compare_updates", "joined_chunks"]
+__all__ = ["RecordedClient"]
 
 
 ANSWER_SECONDS = scaled(60.0)

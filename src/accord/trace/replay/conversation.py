@@ -12,7 +12,7 @@ from typing import Any, Literal
 from accord.trace.format import AGENT, CLIENT, TraceFileError
 from accord.trace.reader import Trace, TraceRecord
 
-__all__ = ["Pace", "RecordedConversation", "RecordedStep", "StepKind", "ends_turn", "id_key", "session_of"]
+__all__ = ["Pace", "RecordedConversation", "RecordedStep", "ends_turn", "id_key", "session_of"]
 
 
 StepKind = Literal["request", "response", "notification", "noise"]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from accord.display import SafeText, exact, filled, json_text, own
 from accord.trace.replay.conversation import RecordedStep
 
-__all__ = ["ABSENT", "Deviation", "Difference", "IdMap", "ReplayReport", "deviation_lines", "differences"]
+__all__ = ["Deviation", "IdMap", "ReplayReport", "deviation_lines", "differences"]
 
 
 # Chosen anew in each run by one of the two sides.
@@ -173,11 +173,11 @@ class ReplayReport:
         self.deviations.append(deviation)
         self._on_deviation(deviation)
 
-    def found(self, step: RecordedStep, differing: Sequence[Difference], remark: str = "") -> None:
+    def found(self, step: RecordedStep, differing: Sequence[Difference]) -> None:
         """Note that a recorded message came, with its differences, if there are any."""
         self.matched += 1
         if differing:
-            self.add(Deviation("changed", step.source, _name(step), step.index + 1, tuple(differing), remark))
+            self.add(Deviation("changed", step.source, _name(step), step.index + 1, tuple(differing)))
 
     def missing(self, step: RecordedStep, remark: str = "") -> None:
         """Note that a recorded message did not come."""
