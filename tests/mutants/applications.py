@@ -65,9 +65,9 @@ MUTANTS = (
     Mutant(
         "adapters",
         "entry points are imported before initialize is answered",
-        "dialects/plugin.py",
-        "from typing import TYPE_CHECKING, ClassVar, Literal\n",
-        "from importlib.metadata import EntryPoints\nfrom typing import ClassVar, Literal\n\nTYPE_CHECKING = False\n",
+        "dialects.py",
+        "    from importlib.metadata import EntryPoints\n",
+        "    pass\nfrom importlib.metadata import EntryPoints\n",
         "tests/architecture/test_layers.py::test_an_agent_of_a_framework_starts_without_what_only_others_need",
     ),
     # --- dialects

@@ -108,7 +108,7 @@ def model_span(provider: str, model: str) -> OperationSpan:
     if on is None:
         return NO_SPAN
     attributes = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": model}
-    span = start_span(on, f"chat {model}", "CLIENT", attributes, on_end=_count_call)
+    span = start_span(on, f"chat {model}", "CLIENT", attributes, on_end=_count_model_call)
     if isinstance(span, RecordedSpan):
         span.labels.update(attributes)
     return span
@@ -123,7 +123,7 @@ def note_tokens(span: OperationSpan, input_tokens: int, output_tokens: int) -> N
         span.quietly(span.telemetry.model_tokens.record, count, {**span.labels, "gen_ai.token.type": kind})
 
 
-def _count_call(span: RecordedSpan) -> None:
+def _count_model_call(span: RecordedSpan) -> None:
     span.telemetry.model_seconds.record(span.seconds, span.labels)
     if "error.type" in span.labels:
         span.telemetry.errors.add(1, {"acp.operation": "model", "error.type": span.labels["error.type"]})
