@@ -70,7 +70,6 @@ class AguiMessages:
         return text.rstrip().endswith("}") and isinstance(decoded_arguments(text), dict)
 
     def results(self) -> list[dict[str, Any]]:
-        """The results of tools."""
         return [message for message in self._messages if message.get("role") == "tool"]
 
     # --- what is added
@@ -126,7 +125,6 @@ class AguiMessages:
                 return
 
     def add_result(self, call_id: str, content: Any, message_id: str | None = None) -> None:
-        """Add the result of a call."""
         self._messages.append(_result(call_id, content, message_id))
 
     def _find(self, message_id: str | None) -> dict[str, Any] | None:

@@ -114,7 +114,6 @@ class Memory(msgspec.Struct, omit_defaults=True):
             self.priced = True
 
     def forget_from(self, place: int) -> None:
-        """Forget the messages from there on."""
         del self.messages[place:]
         if self.counted > place:
             self.counted_tokens = self.counted = 0

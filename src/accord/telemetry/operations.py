@@ -116,7 +116,6 @@ def note_answer(span: OperationSpan, request: object, answer: object) -> None:
 def request_attributes(
     method: str, request: object, facts: LinkFacts, request_id: str | int | None
 ) -> dict[str, str | int | None]:
-    """The attributes of a span of one request."""
     session_id = getattr(request, "session_id", None)
     return {
         "acp.method.name": method,

@@ -272,7 +272,6 @@ class ChatApp(ChatScreen):
         return () if self.chat_session.session is None else self.chat_session.session.commands
 
     def _examples(self) -> Sequence[str]:
-        """The examples that are on the screen."""
         return self.timeline.welcome.greeting.examples if self.timeline.is_empty else ()
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
@@ -421,14 +420,12 @@ class ChatApp(ChatScreen):
         self._show_around()
 
     def action_next_mode(self) -> None:
-        """The next mode, where the agent has modes."""
         session = self.chat_session.session
         wanted = None if session is None else next_mode(session.options)
         if session is not None and wanted is not None:
             self.run_worker(self.set_option(session, *wanted), group="menu", exclusive=True)
 
     def action_sessions(self) -> None:
-        """The sessions of this directory."""
         self.run_worker(choose_session(self, self.chat_session), group="menu", exclusive=True)
 
     def action_new_session(self) -> None:

@@ -104,7 +104,6 @@ def _date_at(key: str) -> Callable[[dict[str, Any], float], float]:
 
 
 def _string_text(seconds: float, ends: _Ends, string: str, connection: int = 1) -> TraceRecord:
-    """A text that is recorded as a string."""
     raw = string.encode("utf-8", "surrogatepass")
     return text(seconds, *ends, raw, connection=connection, fault=_fault_of(raw))
 

@@ -11,7 +11,7 @@ from accord.trace.imports import chains, documents, lines, lisp
 from accord.trace.imports.source import TraceSource, TraceTimes, json_value
 from accord.trace.reader import TraceRecord
 
-__all__ = ["IMPORTERS", "NATIVE", "import_records", "recognise"]
+__all__ = ["IMPORTERS", "NATIVE", "recognise"]
 
 NATIVE = "accord-trace"
 _LINES_LOOKED_AT = 50
@@ -64,15 +64,6 @@ def recognise(path: Path) -> str:
         known = ", ".join((NATIVE, *IMPORTERS))
         raise TraceFileError(f"{path} is no recording that is known here; known are: {known}")
     return name
-
-
-def import_records(path: Path) -> Iterator[TraceRecord]:
-    """The records of another tool's file, one after the other.
-
-    Raises:
-        TraceFileError: It is not recognised, or cannot be used; the message says why and what to do.
-    """
-    return IMPORTERS[recognise(path)].read(TraceSource(path))
 
 
 def _by_bytes(head: bytes) -> str | None:

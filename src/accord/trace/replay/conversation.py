@@ -85,7 +85,6 @@ class RecordedConversation:
         return ""
 
     def answer_of(self, step: RecordedStep) -> RecordedStep | None:
-        """The recorded answer of a request."""
         return None if step.partner is None else self.steps[step.partner]
 
     def turn_of(self, request: RecordedStep) -> list[RecordedStep]:

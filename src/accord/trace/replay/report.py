@@ -169,7 +169,6 @@ class ReplayReport:
         self._on_deviation = on_deviation
 
     def add(self, deviation: Deviation) -> None:
-        """Note a deviation."""
         self.deviations.append(deviation)
         self._on_deviation(deviation)
 
