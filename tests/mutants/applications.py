@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         "evaluations",
         "a line that a kill cut in two spoils the file",
-        "evaluation/results.py",
+        "evaluation/evaluate.py",
         "        self._file.truncate(whole)\n",
         "",
         "tests/evaluation/test_evaluate.py::test_results_are_lines_with_a_version_and_what_is_there_is_not_done_again",
