@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.adapters.json_patch import PatchFailed, patched
+from accord.adapters.ag_ui_messages import PatchFailed, patched
 
 
 @pytest.mark.parametrize(

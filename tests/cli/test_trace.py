@@ -13,7 +13,7 @@ from typing import TypeAlias
 import pytest
 
 from accord.cli.main import main
-from accord.trace.exports.formats import EXPORTS
+from accord.trace.exports.selection import EXPORTS
 from accord.trace.index_file import index_path
 from tests.cli.command import Accord, Result
 from tests.limits import limit

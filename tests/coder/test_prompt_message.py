@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from accord.coder.memory import message_of
 from accord.coder.model import Picture, UserMessage
-from accord.coder.prompt_message import message_of
 from accord.session.content import Audio, Image, Link, Resource, Text
 from tests.coder.rig import agent_with, say, talk
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from accord.config.errors import ConfigError
-from accord.config.trust import Trust, digest_of
-from tests.config.world import write
+from accord.config.trust import Trust
+from tests.config.world import digest_of, write
 
 
 @pytest.fixture

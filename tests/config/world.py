@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,12 @@ from typing import Any
 
 from accord.config.agents import Agents, load_agents
 from accord.config.paths import ConfigPaths
-from accord.config.trust import Trust, digest_of
+from accord.config.trust import Trust
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file's content, as `Trust` keeps it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass

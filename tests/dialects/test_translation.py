@@ -93,7 +93,7 @@ async def test_what_cannot_be_encoded_again_passes_as_it_is(monkeypatch: pytest.
     def refuse(_message: Any) -> bytes:
         raise RecursionError
 
-    monkeypatch.setattr("accord.dialects.translation.encode", refuse)
+    monkeypatch.setattr("accord.dialects.encode", refuse)
     ours, theirs = memory_pair()
     link = TranslatedTransport(ours, Upper())
     await theirs.send(b'{"method":"ECHO"}')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.trace.exports.formats import EXPORTS
+from accord.trace.exports.selection import EXPORTS
 from accord.trace.imports.recognition import IMPORTERS
 from tests.documents.console import Guide, ProjectFolder, is_as_shown
 from tests.limits import limit

@@ -65,9 +65,9 @@ MUTANTS = (
     Mutant(
         "adapters",
         "entry points are imported before initialize is answered",
-        "dialects/plugin.py",
-        "from typing import TYPE_CHECKING, ClassVar, Literal\n",
-        "from importlib.metadata import EntryPoints\nfrom typing import ClassVar, Literal\n\nTYPE_CHECKING = False\n",
+        "dialects.py",
+        "    from importlib.metadata import EntryPoints\n",
+        "    pass\nfrom importlib.metadata import EntryPoints\n",
         "tests/architecture/test_layers.py::test_an_agent_of_a_framework_starts_without_what_only_others_need",
     ),
     # --- dialects
@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         "evaluations",
         "a line that a kill cut in two spoils the file",
-        "evaluation/results.py",
+        "evaluation/evaluate.py",
         "        self._file.truncate(whole)\n",
         "",
         "tests/evaluation/test_evaluate.py::test_results_are_lines_with_a_version_and_what_is_there_is_not_done_again",
@@ -124,10 +124,10 @@ MUTANTS = (
     Mutant(
         "evaluations",
         "the copy of a run that failed stays",
-        "evaluation/engine.py",
+        "evaluation/copies.py",
         "            finally:\n                await copies.remove(folder)\n",
         "            finally:\n                pass\n",
-        "tests/evaluation/test_engine.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
+        "tests/evaluation/test_copies.py::test_one_that_raises_ends_the_others_and_is_raised_itself",
     ),
     # --- notebooks
     Mutant(

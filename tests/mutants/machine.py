@@ -133,7 +133,7 @@ MUTANTS = (
     Mutant(
         "formats",
         "a session file that was changed is imported",
-        "cli/session_file.py",
+        "cli/session_transfer.py",
         '"sha256": digest.hexdigest()} or self._file.read(1):\n',
         '"sha256": json.loads(line)["sha256"]} or self._file.read(1):\n',
         "tests/cli/test_session_file.py::test_a_file_that_is_not_whole_is_refused_and_nothing_is_kept"

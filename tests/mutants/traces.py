@@ -142,7 +142,7 @@ MUTANTS = (
     Mutant(
         "traces",
         "a changed value is not found in a replay",
-        "trace/replay/differences.py",
+        "trace/replay/report.py",
         "    elif not _are_equal(recorded, live):\n",
         "    elif type(recorded) is not type(live):\n",
         "tests/trace/test_replay.py::test_a_changed_value_of_the_client_is_found",
@@ -199,7 +199,7 @@ MUTANTS = (
     Mutant(
         "telemetry",
         "an author's traceparent is overwritten",
-        "telemetry/propagation.py",
+        "telemetry/span.py",
         "    return {**added, **own} or None\n",
         "    return {**own, **written} or None\n",
         "tests/telemetry/test_turns.py::test_values_of_the_author_are_not_overwritten",

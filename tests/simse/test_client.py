@@ -20,7 +20,7 @@ from accord import simse
 from accord.config.acp_json import read_config
 from accord.config.connect import connect_to
 from accord.config.entry import entry_of
-from accord.dialects.translation import MAX_UNSENT
+from accord.dialects import MAX_UNSENT
 from accord.simse.client_tool import ToolRunner
 from accord.simse.client_translator import ClientTransport
 from accord.transport import check_transport, memory_pair

@@ -14,9 +14,8 @@ import pytest
 
 from accord.trace import TraceFileError
 from accord.trace.conversion import plain_trace
-from accord.trace.exports import conductor as conductor_module
-from accord.trace.exports.formats import EXPORTS
-from accord.trace.exports.selection import ExportSelection
+from accord.trace.exports import traces as traces_module
+from accord.trace.exports.selection import EXPORTS, ExportSelection
 from accord.trace.imports.recognition import recognise
 from accord.trace.index import RowFilter, TraceIndex
 from accord.trace.reader import open_trace
@@ -163,7 +162,7 @@ def test_an_answer_has_the_id_of_its_request_and_no_two_requests_to_one_receiver
 def test_runs_of_chunks_are_one_event_in_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "t", header(), *handshake(), *turns(2, 30))
     assert len(export(path, "conductor").splitlines()) == 4 + 2 * 32
-    monkeypatch.setattr(conductor_module, "MAX_EVENTS", 20)
+    monkeypatch.setattr(traces_module, "MAX_EVENTS", 20)
     events = [json.loads(line) for line in export(path, "conductor").splitlines()]
     assert len(events) == 4 + 2 * 3
     runs = [event for event in events if "collapsed" in event]

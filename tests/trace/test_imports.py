@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from accord.trace.conversion import plain_trace
 from accord.trace.direction import DirectionFinder, Ends
 from accord.trace.imports import source as source_module
 from accord.trace.imports.lisp import LispError, read_lisp_values
-from accord.trace.imports.recognition import IMPORTERS, NATIVE, import_records, recognise
-from accord.trace.reader import open_trace
+from accord.trace.imports.recognition import IMPORTERS, NATIVE, recognise
+from accord.trace.imports.source import TraceSource
+from accord.trace.reader import TraceRecord, open_trace
 
 SAMPLES = Path(__file__).parent / "samples"
 CONVERSATION: list[tuple[tuple[str, str], dict[str, Any]]] = [
@@ -44,6 +46,10 @@ FORMATS = {
     "zed.json": "zed",
 }
 WITH_STDERR = {"accord.jsonl", "conductor-debug.log", "probe.jsonl", "toad.log", "zed.json"}
+
+
+def import_records(path: Path) -> Iterator[TraceRecord]:
+    return IMPORTERS[recognise(path)].read(TraceSource(path))
 
 
 def sample(name: str, folder: Path) -> Path:

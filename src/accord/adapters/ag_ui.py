@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any, Unpack
 
-from accord.adapters.ag_ui_messages import AguiMessages, OpenCall
+from accord.adapters.ag_ui_messages import AguiMessages, OpenCall, PatchFailed, patched
 from accord.adapters.ag_ui_source import EventSource, source_of
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
-from accord.adapters.json_patch import PatchFailed, patched
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.agent import Agent, Turn

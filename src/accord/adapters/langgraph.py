@@ -36,7 +36,7 @@ from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
 from accord.session.option import Choice, Group
 
-__all__ = ["GraphFactory", "serve"]
+__all__ = ["serve"]
 
 log = logging.getLogger("accord.adapters")
 

@@ -18,7 +18,7 @@ from accord.errors import InternalError, RequestError
 if TYPE_CHECKING:
     from accord.adapters.serving import OpenRun, ServeOptions
 
-__all__ = ["AgentLoader", "make_late_agent", "served_object"]
+__all__ = ["make_late_agent", "served_object"]
 
 log = logging.getLogger("accord.adapters")
 

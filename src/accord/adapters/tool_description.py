@@ -11,7 +11,7 @@ from typing import Any
 
 from accord.session.tool import ToolKind
 
-__all__ = ["ProposedChange", "kind_of", "paths_of", "proposed_change", "title_of", "todos_of"]
+__all__ = ["kind_of", "paths_of", "proposed_change", "title_of", "todos_of"]
 
 # The first row that fits counts.
 KINDS: tuple[tuple[ToolKind, tuple[str, ...]], ...] = (

@@ -49,7 +49,6 @@ class RecordedJudgement:
     """Whether only the first part of the trace was judged: all of it takes too much memory."""
 
     def with_status(self, status: str) -> list[Outcome]:
-        """The outcomes of one status."""
         return [outcome for outcome in self.outcomes if outcome.status == status]
 
 

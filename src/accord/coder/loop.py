@@ -36,8 +36,8 @@ from accord.coder.model import (
     ToolResults,
     ToolUse,
     UserMessage,
+    stream_answer,
 )
-from accord.coder.model_span import stream_answer
 from accord.coder.permission import PermissionGate
 from accord.coder.project_commands import skills_text
 from accord.coder.subagent import Subagent

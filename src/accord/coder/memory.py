@@ -1,21 +1,24 @@
 """The memory of a session: the messages of its model, kept beside the conversation as the agent's own state.
 
-A turn is kept while it runs, so that a crash loses nothing of it. A turn that broke off is completed (`break_off`) into
-a form that every provider accepts: each call has a result, and the user's next message follows a reply.
+The user's prompts become such messages here (`message_of`). A turn is kept while it runs, so that a crash loses nothing
+of it. A turn that broke off is completed (`break_off`) into a form that every provider accepts: each call has a result,
+and the user's next message follows a reply.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from accord.agent import Session
 from accord.coder.file_changes import ChangeLog
-from accord.coder.model import Message, ModelReply, ToolResult, ToolResults, UserMessage, estimated_tokens
-from accord.coder.prompt_message import message_of
+from accord.coder.model import Message, ModelReply, Picture, ToolResult, ToolResults, UserMessage, estimated_tokens
+from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.entry import Entry, Message as SessionMessage
 from accord.session.remembered import RememberedAnswer
 
@@ -111,7 +114,6 @@ class Memory(msgspec.Struct, omit_defaults=True):
             self.priced = True
 
     def forget_from(self, place: int) -> None:
-        """Forget the messages from there on."""
         del self.messages[place:]
         if self.counted > place:
             self.counted_tokens = self.counted = 0
@@ -199,3 +201,41 @@ def _unremembered(memory: Memory, said: Sequence[str]) -> str:
     """The text of a turn that the memory does not have: the beginning of the interrupted answer."""
     known = {message.text for message in memory.messages if isinstance(message, ModelReply)}
     return "\n\n".join(text for text in said if text not in known)
+
+
+def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
+    """A prompt as models take it: links and files by name in their place, what was embedded behind the text."""
+    texts: list[str] = []
+    behind: list[str] = []
+    pictures: list[Picture] = []
+    for block in blocks:
+        match block:
+            case Text(text=text):
+                texts.append(text)
+            case Link(uri=uri):
+                texts.append(_named(uri, cwd))
+            case Resource(uri=uri, text=str(text)):
+                texts.append(_named(uri, cwd))
+                behind.append(f"{_named(uri, cwd)}:\n{text}")
+            case Image(data=data, mime_type=mime_type):
+                pictures.append(Picture(data, mime_type))
+            case _:
+                continue
+    return UserMessage("".join(_spaced(texts)), pictures, "\n\n".join(behind))
+
+
+def _spaced(texts: Sequence[str]) -> list[str]:
+    """Pieces that were not written with a space between them get one."""
+    return [
+        text if n == 0 or texts[n - 1][-1:].isspace() or text[:1].isspace() else f" {text}"
+        for n, text in enumerate(texts)
+    ]
+
+
+def _named(uri: str, cwd: str) -> str:
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    inside = os.path.relpath(path, cwd)
+    return path if inside.startswith("..") else inside

@@ -1,11 +1,13 @@
 """The interface between the loop and a model: messages and tools one way, a stream of deltas the other.
 
-It knows no provider and no session. Messages are also the form in which a session's memory is kept.
+It knows no provider and no session. Messages are also the form in which a session's memory is kept. Every
+answer is streamed by `stream_answer`, in a span while telemetry is on.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias
@@ -13,6 +15,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 import msgspec
 
 from accord.errors import AccordError, RateLimited, RequestError
+from accord.telemetry import OperationSpan, model_span, note_tokens
 
 OFFLINE = "offline"
 """The name of the built-in model."""
@@ -267,3 +270,21 @@ class ModelBroken(ModelError):
     """The response is no answer, or only the beginning of one."""
 
     reason = "model_broken"
+
+
+def stream_answer(model: Model, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+    """`model.stream(request)`, in a span while telemetry is on. Close it as a model's stream is closed."""
+    provider, colon, name = model.name.partition(":")
+    span = model_span(provider if colon else "accord", name if colon else provider)
+    return _spanned(span, model, request) if span.is_recorded else model.stream(request)
+
+
+async def _spanned(span: OperationSpan, model: Model, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+    with span:
+        async with aclosing(model.stream(request)) as deltas:
+            async for delta in deltas:
+                if isinstance(delta, Spent):
+                    note_tokens(span, delta.input_tokens, delta.output_tokens)
+                elif isinstance(delta, AnswerEnd):
+                    span.set("gen_ai.response.finish_reasons", [delta.reason])
+                yield delta

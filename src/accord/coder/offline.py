@@ -54,9 +54,7 @@ class OfflineModel:
     """Answers by rules, and always the same to the same."""
 
     name = OFFLINE
-
-    def __init__(self, context_tokens: int = CONTEXT_TOKENS) -> None:
-        self.context_tokens = context_tokens
+    context_tokens = CONTEXT_TOKENS
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """The answer, in parts as other models give it."""

@@ -22,8 +22,8 @@ from accord.coder.model import (
     ToolResults,
     ToolUse,
     UserMessage,
+    stream_answer,
 )
-from accord.coder.model_span import stream_answer
 from accord.coder.tools.runner import ToolExecutor
 from accord.coder.tools.toolbox import Toolbox
 

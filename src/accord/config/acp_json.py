@@ -17,16 +17,7 @@ from accord.config.fields import Notes, Table, join_key, open_table, read_bytes
 from accord.dialects import dialect_names
 from accord.transport.remote import is_address
 
-__all__ = [
-    "POLICIES",
-    "ConfigFile",
-    "PermissionPolicy",
-    "Scope",
-    "Server",
-    "check_version",
-    "read_config",
-    "read_default_server",
-]
+__all__ = ["ConfigFile", "PermissionPolicy", "Scope", "Server", "check_version", "read_config", "read_default_server"]
 
 Scope: TypeAlias = Literal["project", "user", "simse"]
 Shape: TypeAlias = Literal["servers", "agent_servers"]

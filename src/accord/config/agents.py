@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accord.config.catalogue import Catalogue, CatalogueAgent
     from accord.config.catalogue_lookup import ResolvedAgent
 
-__all__ = ["DEFAULT", "Agents", "find", "load_agents"]
+__all__ = ["Agents", "find", "load_agents"]
 
 DEFAULT = "default"
 RUNNERS = "runners"

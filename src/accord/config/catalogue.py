@@ -20,7 +20,6 @@ from accord.config.errors import ConfigError, Problem
 
 __all__ = [
     "CATALOGUE_FILE",
-    "CATALOGUE_VERSION",
     "Catalogue",
     "CatalogueAgent",
     "CatalogueLogin",

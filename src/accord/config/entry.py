@@ -18,7 +18,7 @@ from accord.transport.remote import is_address
 if TYPE_CHECKING:
     from accord.config.catalogue_lookup import ResolvedAgent
 
-__all__ = ["DEMO", "AgentEntry", "Origin", "catalogue_entry", "demo_entry", "entry_of", "registry_entry"]
+__all__ = ["DEMO", "AgentEntry", "catalogue_entry", "demo_entry", "entry_of", "registry_entry"]
 
 Origin: TypeAlias = Literal["project", "user", "simse", "catalogue", "registry", "built-in"]
 

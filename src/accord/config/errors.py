@@ -27,7 +27,6 @@ __all__ = [
     "RegistryError",
     "UnknownAgent",
     "UntrustedFile",
-    "shown",
 ]
 
 

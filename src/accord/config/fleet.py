@@ -22,7 +22,7 @@ from accord.config.entry import AgentEntry
 from accord.config.errors import FleetFailed, UnknownAgent
 from accord.errors import AccordError, CallTimeout, ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
 
-__all__ = ["Backoff", "CircuitBreaker", "CircuitState", "Fleet", "Health", "HealthState", "Member", "is_passing"]
+__all__ = ["Backoff", "CircuitBreaker", "Fleet", "Health", "is_passing"]
 
 HealthState: TypeAlias = Literal["healthy", "degraded", "unhealthy"]
 CircuitState: TypeAlias = Literal["closed", "open", "half-open"]

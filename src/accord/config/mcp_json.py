@@ -14,7 +14,7 @@ from accord.config.fields import Notes, Table, open_table, read_bytes
 from accord.config.paths import ConfigPaths, expand_home
 from accord.session.client_requests import McpServer
 
-__all__ = ["McpFile", "Skipped", "load_mcp", "user_mcp_files"]
+__all__ = ["McpFile", "load_mcp", "user_mcp_files"]
 
 _TYPES: dict[str, Literal["stdio", "http", "sse"]] = {
     "stdio": "stdio",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accord.config.errors import ConfigError, Problem
-from accord.stores.folder import APPLICATION, Folders, folders, home_folder
+from accord.stores.folder import APPLICATION, folders, home_folder
 
-__all__ = ["ConfigPaths", "Folders", "expand_home", "folders"]
+__all__ = ["ConfigPaths", "expand_home", "folders"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,7 @@ from accord.config.errors import ConfigError, DownloadError, RegistryError
 from accord.config.fields import Notes, Table, open_table, read_bytes
 from accord.stores.folder import make_private, safe_name
 
-__all__ = [
-    "Binary",
-    "Download",
-    "Launch",
-    "Package",
-    "Registry",
-    "RegistryAgent",
-    "launch",
-    "load_registry",
-    "parse_registry",
-    "target_of",
-]
+__all__ = ["Download", "Launch", "Registry", "RegistryAgent", "launch", "load_registry", "parse_registry", "target_of"]
 
 MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 FETCH_SECONDS = 20.0

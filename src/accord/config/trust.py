@@ -7,7 +7,6 @@ most its own line.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -18,16 +17,11 @@ from accord.config.fields import read_bytes
 from accord.config.paths import ConfigPaths
 from accord.stores.folder import make_private
 
-__all__ = ["Trust", "digest_of"]
+__all__ = ["Trust"]
 
 # Entries without a version are of the first version, and mean the same.
 NOTE_VERSION = 1
 MAX_NOTES_BYTES = 16 * 1024 * 1024
-
-
-def digest_of(path: str | os.PathLike[str]) -> str:
-    """The digest of a file's content, as `Trust` keeps it."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 class Trust:

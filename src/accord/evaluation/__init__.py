@@ -3,8 +3,16 @@
 `accord run --compare` works on the same copies.
 """
 
-from accord.evaluation.evaluate import AgentCommand, ProgressBar, Task, TaskLimits, evaluate
-from accord.evaluation.results import EvaluationResult, ResultsFileError, read_results
+from accord.evaluation.evaluate import (
+    AgentCommand,
+    EvaluationResult,
+    ProgressBar,
+    ResultsFileError,
+    Task,
+    TaskLimits,
+    evaluate,
+    read_results,
+)
 
 __all__ = [
     "AgentCommand",

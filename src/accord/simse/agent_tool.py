@@ -13,16 +13,7 @@ from accord.dialects import Json
 from accord.errors import CallTimeout, LocalProtocolError, MethodNotFound, RequestError
 from accord.simse.update import METHOD, TOOL_CALL
 
-__all__ = [
-    "BY_CLIENT",
-    "ORDER_METHOD",
-    "RESULT_METHOD",
-    "RUNS_TOOLS_METHOD",
-    "OwnCalls",
-    "ToolOrders",
-    "run_tool",
-    "runs_tools",
-]
+__all__ = ["ORDER_METHOD", "RESULT_METHOD", "RUNS_TOOLS_METHOD", "OwnCalls", "ToolOrders", "run_tool", "runs_tools"]
 
 ORDER_METHOD = "_simse/order_tool"
 """The agent's request that orders a tool: `sessionId`, `toolCallId`, `toolName`, `input`; answered when it runs."""

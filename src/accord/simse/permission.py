@@ -14,15 +14,7 @@ from accord.dialects import Json
 from accord.session.meta_original import ORIGINAL, ToolOriginal, keep
 from accord.simse.update import METHOD, PERMISSION, notification, shown
 
-__all__ = [
-    "REJECT",
-    "RESPONSES",
-    "OpenPermissions",
-    "PagePermissionRequest",
-    "PendingPermission",
-    "question_in",
-    "response_of",
-]
+__all__ = ["REJECT", "OpenPermissions", "PagePermissionRequest", "PendingPermission", "question_in", "response_of"]
 
 REJECT = "reject_once"
 """The response for every answer that does not approve: the page has none for a dismissed question."""

@@ -4,18 +4,22 @@ Off until the program sets a provider, and free while it is off: nothing of `ope
 update calls anything here. Spans have names, ids and results, never content; docs/telemetry.md lists them.
 """
 
-from accord.telemetry.calls import (
+from accord.telemetry.operations import (
     LinkFacts,
     call_span,
+    end_tool,
+    end_turn,
     extension_params,
     link_facts,
+    model_span,
     note_answer,
+    note_tokens,
     served_span,
+    tool_span,
+    turn_span,
     with_context,
 )
-from accord.telemetry.propagation import TRACE_KEYS
-from accord.telemetry.span import NO_SPAN, OperationSpan, error_type
-from accord.telemetry.turns import end_tool, end_turn, model_span, note_tokens, tool_span, turn_span
+from accord.telemetry.span import NO_SPAN, TRACE_KEYS, OperationSpan, error_type
 
 __all__ = [
     "NO_SPAN",

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from accord.testing.checkers import (
+    from accord.stores import (
         StoreCheckFailed as StoreCheckFailed,
-        TransportCheckFailed as TransportCheckFailed,
         check_store as check_store,
-        check_transport as check_transport,
     )
     from accord.testing.files import (
         read_files as read_files,
@@ -56,6 +54,10 @@ if TYPE_CHECKING:
         ScriptedAgent as ScriptedAgent,
         ScriptedClient as ScriptedClient,
     )
+    from accord.transport.check import (
+        TransportCheckFailed as TransportCheckFailed,
+        check_transport as check_transport,
+    )
 
     __all__: list[str]
 else:
@@ -63,7 +65,8 @@ else:
         __name__,
         {
             "accord.testing.joint": "Answers JoinOptions Question TEST_DEADLINES UnexpectedQuestion join",
-            "accord.testing.checkers": "StoreCheckFailed TransportCheckFailed check_store check_transport",
+            "accord.stores": "StoreCheckFailed check_store",
+            "accord.transport.check": "TransportCheckFailed check_transport",
             "accord.testing.files": "read_files write_files",
             "accord.testing.roles": "AgentPeer ClientPeer Greeting",
             "accord.testing.message": "JsonRpcMessage",

@@ -28,17 +28,7 @@ from accord.testing.recorder import Recorder
 from accord.testing.scripted import ScriptedAgent, release
 from accord.transport.interface import Transport
 
-__all__ = [
-    "TEST_DEADLINES",
-    "Answers",
-    "JoinOptions",
-    "OpenSessions",
-    "Question",
-    "UnexpectedQuestion",
-    "check_end",
-    "in_a_test",
-    "join",
-]
+__all__ = ["TEST_DEADLINES", "Answers", "JoinOptions", "OpenSessions", "Question", "UnexpectedQuestion", "join"]
 
 
 Question: TypeAlias = PermissionQuestion | FormQuestion | UrlQuestion

@@ -8,7 +8,7 @@ from accord.json_values import JsonValue
 from accord.testing.message import JsonRpcMessage, text_of
 from accord.testing.peer import ScriptedPeer
 
-__all__ = ["SHAPES", "AgentPeer", "ClientPeer", "Greeting", "WireShape", "agent_greeting", "client_greeting"]
+__all__ = ["AgentPeer", "ClientPeer", "Greeting"]
 
 
 Greeting: TypeAlias = Literal["v1", "v2", "v2_june", "false v2"]

@@ -22,7 +22,7 @@ from accord.trace.imports.source import TraceSource, TraceTimes
 from accord.trace.reader import Trace, TraceRecord, lines_of, open_trace
 from accord.version import VERSION as TOOL_VERSION
 
-__all__ = ["CopyProgress", "PlainTrace", "native_line", "plain_trace"]
+__all__ = ["CopyProgress", "PlainTrace", "plain_trace"]
 
 CopyProgress: TypeAlias = Callable[[int], None]
 """Called while a recording is copied, with the number of records."""

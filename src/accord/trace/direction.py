@@ -17,7 +17,7 @@ from accord.protocol.edition import EDITIONS
 from accord.protocol.method import RequestMethod
 from accord.protocol.salvage import Misfit
 
-__all__ = ["ANY_RULES", "UNKNOWN", "DirectionFinder", "Ends", "parsed"]
+__all__ = ["UNKNOWN", "DirectionFinder", "Ends", "parsed"]
 
 ANY_RULES = MessageRules(null_ids=True, batches=True)
 """The rules that accept the messages of every edition."""

@@ -14,7 +14,7 @@ from accord.session.transcript import Transcript
 from accord.trace.conversation import SessionConversation, TraceEditions, client_rows
 from accord.trace.index import TraceIndex
 
-__all__ = ["CHECKPOINT_MESSAGES", "TraceTranscripts", "transcript_at"]
+__all__ = ["TraceTranscripts", "transcript_at"]
 
 CHECKPOINT_MESSAGES = 1_000
 MAX_CHECKPOINTS = 32

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-__all__ = ["COLUMNS", "FAULT", "NO_PARTNER", "REDACTED", "IndexColumns", "IndexState", "RecordKind"]
+__all__ = ["COLUMNS", "FAULT", "NO_PARTNER", "IndexColumns", "IndexState", "RecordKind"]
 
 
 class RecordKind(IntEnum):
@@ -212,7 +212,6 @@ class IndexColumns:
         return len(self.offset)
 
     def columns(self) -> dict[str, array[Any]]:
-        """All columns by name."""
         return {name: getattr(self, name) for name in COLUMNS}
 
     def add(self, lines: Sequence[bytes], offset: int) -> int:  # noqa: C901, PLR0915 - one loop, a million times

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from accord.trace.index_columns import COLUMNS, IndexColumns, IndexState
 
-__all__ = ["INDEX_VERSION", "IndexFile", "KeptState", "index_path"]
+__all__ = ["IndexFile", "KeptState", "index_path"]
 
 INDEX_VERSION = 2
 APPLICATION_ID = 0x41435458

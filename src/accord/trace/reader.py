@@ -26,7 +26,6 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 _BEGINNING_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
-_FIRST_LINE_BYTES = 1024 * 1024
 
 
 class TraceRecord(

@@ -19,7 +19,7 @@ from accord.trace.conversation import TraceEditions
 from accord.trace.index import TraceIndex
 from accord.trace.index_columns import RecordKind
 
-__all__ = ["MessageFinding", "Severity", "validate_messages"]
+__all__ = ["MessageFinding", "validate_messages"]
 
 Severity: TypeAlias = Literal["wrong", "tolerated"]
 _SERVED: dict[str, Side] = {"client": "agent", "agent": "client"}

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import accord
+from accord.cli.chat.bars import DEMO_EXAMPLES, EXAMPLES
 from accord.cli.chat.dialogs.permission import PermissionDialog
-from accord.cli.chat.welcome import DEMO_EXAMPLES, EXAMPLES
 from tests.cli.chat.actors import make_actor
 from tests.cli.chat.rig import open_chat
 

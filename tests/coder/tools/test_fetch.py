@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from accord.agent import ToolFailed
-from accord.coder import web
-from accord.coder.web import get, page_text, parse_address, private_address, private_name
+from accord.coder.tools.fetch import PageAddress, get, page_text, parse_address, private_address, private_name
 from tests.coder.rig import IN_EVERY_EDITION, Scripted, Talk, agent_with, call, say, talk
 from tests.coder.site import Site, page, serving
 from tests.limits import limit
@@ -59,7 +58,7 @@ async def test_a_host_is_not_even_looked_up_before_it_was_allowed(
 ) -> None:
     looked_up: list[str] = []
 
-    async def resolve(address: web.PageAddress) -> list[str]:
+    async def resolve(address: PageAddress) -> list[str]:
         looked_up.append(address.host)
         return ["127.0.0.1"]
 
@@ -72,7 +71,7 @@ async def test_a_host_is_not_even_looked_up_before_it_was_allowed(
 async def test_a_name_that_leads_to_a_private_address_is_asked_again_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def resolve(_: web.PageAddress) -> list[str]:
+    async def resolve(_: PageAddress) -> list[str]:
         return ["127.0.0.1", "8.8.8.8"]
 
     monkeypatch.setattr("accord.coder.tools.fetch.resolve", resolve)
@@ -108,7 +107,7 @@ async def test_a_rule_allows_public_hosts(tmp_path: Path, monkeypatch: pytest.Mo
 def _route(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
     """Let every name lead to a public address, and the connection to it to the site."""
 
-    async def resolve(_: web.PageAddress) -> list[str]:
+    async def resolve(_: PageAddress) -> list[str]:
         return ["93.184.215.14"]
 
     async def connect(host: str, _port: int, **_: Any) -> Any:
@@ -117,7 +116,7 @@ def _route(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
 
     real = asyncio.open_connection
     monkeypatch.setattr("accord.coder.tools.fetch.resolve", resolve)
-    monkeypatch.setattr("accord.coder.web.asyncio.open_connection", connect)
+    monkeypatch.setattr("accord.coder.tools.fetch.asyncio.open_connection", connect)
 
 
 async def test_each_host_on_the_way_is_asked_about_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +195,7 @@ async def test_what_is_no_page_is_a_reason(tmp_path: Path, answer: bytes) -> Non
 
 
 async def test_a_page_without_an_end_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "MAX_BYTES", 10_000)
+    monkeypatch.setattr("accord.coder.tools.fetch.MAX_BYTES", 10_000)
 
     async def endless(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")

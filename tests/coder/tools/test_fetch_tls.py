@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from accord.agent import ToolFailed
-from accord.coder import web
-from accord.coder.web import get, parse_address
+from accord.coder.tools.fetch import get, parse_address
 from tests.coder.rig import Scripted, Talk, agent_with, call, say, talk
 from tests.coder.site import page, serving
 from tests.limits import limit
@@ -152,7 +151,7 @@ async def test_a_redirect_to_an_address_with_a_password_is_not_followed(tmp_path
 async def test_a_page_over_https_without_an_end_is_cut(
     tmp_path: Path, certified: Certified, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "MAX_BYTES", 10_000)
+    monkeypatch.setattr("accord.coder.tools.fetch.MAX_BYTES", 10_000)
 
     async def endless(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from accord.client import Offer
-from accord.coder.background import MAX_RUNNING
-from accord.coder.tools.call import BadArguments
+from accord.coder.tools.call import MAX_RUNNING, BadArguments
 from accord.coder.tools.run import split_command
 from tests.coder.rig import IN_EVERY_EDITION, Talk, agent_with, call, project, say, talk, use_tool
 from tests.limits import limit

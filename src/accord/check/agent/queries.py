@@ -340,7 +340,6 @@ def succeeds(run: StepResult, id_: Any) -> Any:
 
 
 def code_of(answer: Any) -> Any:
-    """The code of an answer that is an error."""
     error = answer.get("error") if isinstance(answer, dict) else None
     return error.get("code") if isinstance(error, dict) else None
 

@@ -65,9 +65,9 @@ class Journal:
         JournalError: There is no state folder for this user.
     """
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str | None], folder: Path | None = None) -> None:
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str | None]) -> None:
         try:
-            self._folder = folder or ConfigPaths.here().state / "check"
+            self._folder = ConfigPaths.here().state / "check"
             self._cwd = os.getcwd()  # noqa: PTH109 - as text, like argv
         except (OSError, RuntimeError) as error:
             raise JournalError(f"there is no folder for the journal of changes: {error}") from error

@@ -16,14 +16,13 @@ from textual.widgets import OptionList
 
 from accord.cli.chat.agent_log import LogPane
 from accord.cli.chat.changes import ChangeTracker
-from accord.cli.chat.chat_commands import carry_out
+from accord.cli.chat.chat_commands import answered, carry_out, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.lines import DiffLayout
-from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
 from accord.cli.chat.own_commands import ESCAPE, help_view, meant, typed
 from accord.cli.chat.programs import EditorFailed, Shell, edited, editor_of
@@ -273,7 +272,6 @@ class ChatApp(ChatScreen):
         return () if self.chat_session.session is None else self.chat_session.session.commands
 
     def _examples(self) -> Sequence[str]:
-        """The examples that are on the screen."""
         return self.timeline.welcome.greeting.examples if self.timeline.is_empty else ()
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
@@ -422,14 +420,12 @@ class ChatApp(ChatScreen):
         self._show_around()
 
     def action_next_mode(self) -> None:
-        """The next mode, where the agent has modes."""
         session = self.chat_session.session
         wanted = None if session is None else next_mode(session.options)
         if session is not None and wanted is not None:
             self.run_worker(self.set_option(session, *wanted), group="menu", exclusive=True)
 
     def action_sessions(self) -> None:
-        """The sessions of this directory."""
         self.run_worker(choose_session(self, self.chat_session), group="menu", exclusive=True)
 
     def action_new_session(self) -> None:

@@ -112,7 +112,6 @@ _TRAILING = ".,;:!?)]}'"
 
 
 def mention_of(path: str) -> str:
-    """The mention of a path in a prompt."""
     return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
 
 

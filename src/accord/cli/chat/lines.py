@@ -31,8 +31,8 @@ class Lines(Widget):
     Lines { width: 1fr; height: auto; }
     """
 
-    def __init__(self, lines: Sequence[Text] = (), *, classes: str | None = None, id: str | None = None) -> None:  # noqa: A002 - Textual's word
-        super().__init__(classes=classes, id=id)
+    def __init__(self, lines: Sequence[Text] = ()) -> None:
+        super().__init__()
         self._lines: Sequence[Text] = lines
         self._folded: tuple[int, list[tuple[int, int, int]]] | None = None
 

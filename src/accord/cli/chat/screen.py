@@ -10,13 +10,22 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 
 from accord.cli.chat.agent_log import LogPane
-from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_text, value_name
+from accord.cli.chat.bars import (
+    OFFLINE,
+    Greeting,
+    PlanLine,
+    PlanPanel,
+    StatusBar,
+    StatusFacts,
+    TitleBar,
+    settings_text,
+    value_name,
+)
 from accord.cli.chat.chat_session import ChatSession
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.programs import Shell
 from accord.cli.chat.state_files import SettingsFile, ThemeChoice
 from accord.cli.chat.timeline import Timeline
-from accord.cli.chat.welcome import OFFLINE, Greeting
 from accord.cli.chat.widgets import StaticText
 from accord.cli.show.line import usage_parts
 from accord.client.session import Session

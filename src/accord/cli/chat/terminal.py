@@ -46,12 +46,12 @@ def shade_of_reply(reply: bytes) -> Shade | None:
     return "light" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "dark"  # noqa: PLR2004
 
 
-def detected_shade(environment: Mapping[str, str] = os.environ, wait_seconds: float = WAIT_SECONDS) -> Shade:
+def detected_shade() -> Shade:
     """The shade of this terminal: by the variable, by a query, and dark where neither answers."""
-    return shade_of_variable(environment) or shade_of_reply(_ask(wait_seconds)) or "dark"
+    return shade_of_variable(os.environ) or shade_of_reply(_ask()) or "dark"
 
 
-def _ask(wait_seconds: float) -> bytes:
+def _ask() -> bytes:
     try:
         import termios  # noqa: PLC0415 - not on every system
         import tty  # noqa: PLC0415
@@ -67,7 +67,7 @@ def _ask(wait_seconds: float) -> bytes:
     try:
         tty.setcbreak(keys)
         os.write(screen, QUERY)
-        return _reply(keys, time.monotonic() + wait_seconds)
+        return _reply(keys, time.monotonic() + WAIT_SECONDS)
     except (OSError, termios.error):
         return b""
     finally:

@@ -8,13 +8,13 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
+from accord.cli.chat.bars import Welcome
 from accord.cli.chat.changes import Changes
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.markdown import KnownPaths
 from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
 from accord.cli.chat.programs import UserCommand
 from accord.cli.chat.tool_call import TerminalPart, ToolPart
-from accord.cli.chat.welcome import Welcome
 from accord.cli.chat.widgets import BREAK, MUTED, Fold, FoldTitle, StaticText, label, laid_out
 from accord.cli.show.presentation import Note, compaction_state
 from accord.display import exact, filled, json_text, own

@@ -47,9 +47,9 @@ def label(*parts: tuple[SafeText, str]) -> Content:
     return Content.assemble(*(Content.styled(text, style) for text, style in parts))
 
 
-def laid_out(line: Line, style: str = "") -> Content:
-    """A line of the presentation in the theme's colours; `style` is for those of its texts that have none."""
-    return label(*((span.text, _THEME[span.style] or style) for span in line))
+def laid_out(line: Line) -> Content:
+    """A line of the presentation in the theme's colours."""
+    return label(*((span.text, _THEME[span.style]) for span in line))
 
 
 def block_content(block: Block) -> Content:

@@ -154,7 +154,6 @@ class WireOutput(RunOutput):
         self._highest = -1
 
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
-        """One line for the text."""
         if self.is_broken:
             return
         if direction == "out":

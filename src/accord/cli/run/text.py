@@ -87,9 +87,8 @@ class TextOutput(RunOutput):
 
     progress_is_shown = True
 
-    def __init__(self, screen: TextScreen, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, screen: TextScreen) -> None:
         self._screen = screen
-        self._clock = clock
         self._opening: RunOpening | None = None
         self._tools: dict[str, _ShownCall] = {}
         self._plans: dict[str, list[str]] = {}
@@ -297,14 +296,14 @@ class TextOutput(RunOutput):
                 self._speaking = None
 
     def _shown_call(self, id_: str) -> _ShownCall:
-        return self._tools.setdefault(id_, _ShownCall(self._clock(), self._messages))
+        return self._tools.setdefault(id_, _ShownCall(time.monotonic(), self._messages))
 
     def _finish(self, call: ToolCall, shown_call: _ShownCall) -> None:
         shown_call.over = True
         self._speaking = None
         diffs = not shown_call.head
         if not shown_call.head or call.status != "completed":
-            seconds = self._clock() - shown_call.since
+            seconds = time.monotonic() - shown_call.since
             self._screen.line(tool_line(call, self._session.cwd, seconds))
         shown_call.head = True
         self._screen.results(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))

@@ -67,7 +67,6 @@ class Note:
 
     @property
     def style(self) -> str:
-        """The style of its level."""
         return {"error": "red", "warning": "yellow"}.get(self.level, "")
 
 
@@ -193,7 +192,6 @@ def plan_step(entry: PlanEntry) -> Line:
 
 
 def compaction_state(status: str, error: str | None) -> Line:
-    """The state of a compaction of the context."""
     shown = _COMPACTIONS.get(status) or filled("compaction {}", exact(status, STATUS_CHARACTERS))
     return [
         Span(shown, "dim"),
@@ -213,7 +211,6 @@ class BlockLabel:
 
 
 def block_label(block: Image | Audio | Link | Resource | Unknown) -> BlockLabel:
-    """The label of a block."""
     match block:
         case Image():
             return BlockLabel(own("▣"), own("image"), _facts(block.mime_type, _data_size(block.data), block.uri))

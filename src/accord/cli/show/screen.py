@@ -22,7 +22,6 @@ CLIPPED = own("    long lines are clipped here; they are whole with -o events, o
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether it is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -96,7 +95,6 @@ class TextScreen:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it is a terminal."""
         return is_terminal(self._stream)
 
     def line(self, line: Line) -> None:

@@ -38,7 +38,6 @@ exit codes: 0 all is as recorded, 1 there are deviations, 2 usage, or a file tha
 
 
 def speed_of(text: str) -> float:
-    """The value of `--speed`."""
     try:
         speed = float(text)
     except ValueError:

@@ -80,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _compare(parsed: argparse.Namespace, command: Sequence[str] | None, options: AgentOptions) -> int:
-    from accord.cli.compare.compare import checked_options, compare, targets_of  # noqa: PLC0415 - only for this
+    from accord.cli.compare import checked_options, compare, targets_of  # noqa: PLC0415 - only for this
 
     if command is not None:
         raise UsageFailure("--compare takes agents by their names, and no command behind --")

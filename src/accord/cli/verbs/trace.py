@@ -15,11 +15,10 @@ from accord.cli.options import Parser
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen, is_terminal, put, stdout_screen
 from accord.cli.status import Status, UsageFailure, remark
-from accord.cli.trace.message_lines import message_line, statistics_lines
+from accord.cli.trace_lines import message_line, statistics_lines
 from accord.display import filled, own, prose, safe_lines
 from accord.trace.conversion import PlainTrace, plain_trace
-from accord.trace.exports.formats import EXPORTS
-from accord.trace.exports.selection import ExportSelection
+from accord.trace.exports.selection import EXPORTS, ExportSelection
 from accord.trace.format import TraceFileError, part_path
 from accord.trace.index import RowFilter, TraceIndex
 from accord.trace.statistics import statistics_of
@@ -108,7 +107,7 @@ def _index(trace: PlainTrace, progress: Progress) -> TraceIndex:
 def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, progress: Progress) -> int:
     wanted = _filter(given, index)
     if given.validate:
-        from accord.cli.trace.findings import show_findings  # noqa: PLC0415 - the rules are many modules
+        from accord.cli.trace_findings import show_findings  # noqa: PLC0415 - the rules are many modules
 
         return show_findings(stdout_screen(progress), progress, index, trace, index.select(wanted))
     if given.form:

@@ -1,4 +1,4 @@
-"""The interface of every tool: a call with kind, title and locations, and its outcome for the model."""
+"""The interface of every tool: a call with kind, title and locations, its outcome, and the state that calls share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,61 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 import msgspec
 
-from accord.agent import Tool, ToolFailed, Turn
-from accord.coder.background import BackgroundCommands
+from accord.agent import Session, Terminal, Tool, ToolFailed, Turn
 from accord.coder.file_changes import ChangeLog
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.permission import PermissionGate
 from accord.coder.project_commands import ProjectFiles
 from accord.session.option import Command
 from accord.session.tool import Location, ToolKind
+
+MAX_RUNNING = 8
+# Those that have ended are remembered up to this number, the latest of them.
+MAX_KEPT = 32
+
+
+class BackgroundCommands:
+    """The commands of a session that go on beside its turns, by the numbers that the model gets.
+
+    They belong to the session (`Session.keep`): it releases each at its end, and ends all of them when it closes.
+    """
+
+    def __init__(self) -> None:
+        self._terminals: dict[str, Terminal] = {}
+        self._started = 0
+
+    def check_room(self) -> None:
+        """Return if another one may be started.
+
+        Raises:
+            ToolFailed: Too many run.
+        """
+        if sum(terminal.is_running for terminal in self._terminals.values()) >= MAX_RUNNING:
+            raise ToolFailed(f"{MAX_RUNNING} commands run in the background: stop one of them first")
+
+    def add(self, session: Session, terminal: Terminal) -> str:
+        """Let a command go on beside the turns; the number by which it is found again."""
+        session.keep(terminal)
+        self._started += 1
+        number = str(self._started)
+        self._terminals[number] = terminal
+        ended = [each for each, kept in self._terminals.items() if not kept.is_running]
+        for each in ended[: max(len(self._terminals) - MAX_KEPT, 0)]:
+            del self._terminals[each]
+        return number
+
+    def find(self, number: str) -> Terminal:
+        """The command of a number.
+
+        Raises:
+            ToolFailed: There is none.
+        """
+        terminal = self._terminals.get(number)
+        if terminal is None:
+            known = ", ".join(self._terminals) or "none"
+            raise ToolFailed(f"There is no background command {number}; there are: {known}")
+        return terminal
+
 
 # About 15,000 tokens: enough for a long file, and a tenth of what small models hold.
 MAX_RESULT = 60_000

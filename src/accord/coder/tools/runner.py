@@ -9,8 +9,8 @@ from accord.coder.file_changes import ChangeLog
 from accord.coder.model import ToolResult, ToolUse
 from accord.coder.permission import NotAllowed, PermissionGate
 from accord.coder.tools.call import BadArguments, Delegation, SessionWork, ToolInvocation, ToolOutcome, Work
-from accord.coder.tools.plan import MakePlan
 from accord.coder.tools.toolbox import Toolbox
+from accord.coder.tools.turn import MakePlan
 from accord.errors import RequestError
 from accord.workspace import WorkspaceError
 

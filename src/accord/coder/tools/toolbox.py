@@ -12,12 +12,11 @@ from typing import Any
 from accord.agent.mcp import McpResult, McpTool
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation, ToolOutcome, Work, bounded
-from accord.coder.tools.delegate import DelegateTask, UseSkill
 from accord.coder.tools.fetch import FetchPage
 from accord.coder.tools.files import Edit, Read, Write
-from accord.coder.tools.plan import LeavePlan, MakePlan
 from accord.coder.tools.run import ReadOutput, Run, RunShell, StopCommand
 from accord.coder.tools.search import List, Search
+from accord.coder.tools.turn import DelegateTask, LeavePlan, MakePlan, UseSkill
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.tool import ToolKind
 

@@ -22,7 +22,7 @@ from accord.protocol.edition import V1, Edition
 from accord.protocol.method import RequestMethod
 from accord.transport.interface import Transport
 
-__all__ = ["EngineConnection", "Observer", "Router", "agent_side", "client_side", "installed_sdk"]
+__all__ = ["Observer", "agent_side", "client_side", "installed_sdk"]
 
 
 log = logging.getLogger("accord.compat")

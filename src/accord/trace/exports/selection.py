@@ -1,9 +1,13 @@
-"""The part of a trace that is exported: rows of an index, with their records, masked where the file is not."""
+"""Exports: the part of a trace that is exported, masked where the file is not, and the table of formats.
+
+A writer is imported when it is used: most lines of `accord trace` use none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -14,7 +18,8 @@ from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 from accord.trace.redaction import Redactor
 
-__all__ = ["MESSAGES", "ExportSelection", "Put", "json_line_of"]
+__all__ = ["EXPORTS", "MESSAGES", "ExportSelection", "Put", "json_line_of"]
+
 
 Put: TypeAlias = Callable[[str], object]
 """Takes a piece of the export."""
@@ -107,3 +112,35 @@ class ExportSelection:
 def json_line_of(value: Any) -> str:
     """A JSON value as one line with its end; lone surrogates are escapes."""
     return json_bytes(value).decode() + "\n"
+
+
+WriteExport: TypeAlias = Callable[[ExportSelection, Put], None]
+
+
+class ExportFormat(NamedTuple):
+    """One format: the place of its writer, and what it is for."""
+
+    module: str
+    function: str
+    purpose: str
+
+    @property
+    def write(self) -> WriteExport:
+        """The function that writes it."""
+        found: WriteExport = getattr(import_module(self.module), self.function)
+        return found
+
+
+_HOME = "accord.trace.exports"
+
+EXPORTS: dict[str, ExportFormat] = {
+    "accord-trace": ExportFormat(f"{_HOME}.traces", "write_accord_trace", "our own format"),
+    "acp-inspector-trace": ExportFormat(f"{_HOME}.traces", "write_inspector", "the desktop inspector's contract"),
+    "conductor": ExportFormat(f"{_HOME}.traces", "write_conductor", "the conductor's sequence diagrams (.jsons)"),
+    "devtools": ExportFormat(f"{_HOME}.traces", "write_devtools", "acp-devtools: its viewer and its mock agent"),
+    "otlp": ExportFormat(f"{_HOME}.otlp", "write_otlp", "OTLP/JSON spans, for Jaeger, Tempo and others; no bodies"),
+    "md": ExportFormat(f"{_HOME}.markdown", "write_markdown", "Markdown for a person or a model"),
+    "pytest": ExportFormat(f"{_HOME}.pytest_file", "write_pytest", "a test that plays the recorded agent"),
+    "ndjson": ExportFormat(f"{_HOME}.traces", "write_ndjson", "bare messages; with --from those of one side"),
+}
+"""Every format that a trace can be written as, by the word for `--as`."""

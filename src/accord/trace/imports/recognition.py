@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from accord.trace.format import FORMAT, TraceFileError
-from accord.trace.imports import bare_lines, chains, documents, lisp, marked_lines
+from accord.trace.imports import chains, documents, lines, lisp
 from accord.trace.imports.source import TraceSource, TraceTimes, json_value
 from accord.trace.reader import TraceRecord
 
-__all__ = ["IMPORTERS", "NATIVE", "Importer", "import_records", "recognise"]
+__all__ = ["IMPORTERS", "NATIVE", "recognise"]
 
 NATIVE = "accord-trace"
 _LINES_LOOKED_AT = 50
@@ -32,19 +32,19 @@ _ROWS = (
     Importer("acp-devtools-database", documents.read_devtools_database, "epoch", verbatim=True),
     Importer("acp-devtools", documents.read_devtools, "epoch", verbatim=True),
     Importer("zed", documents.read_zed, "none", verbatim=False),
-    Importer("acp-inspector-trace", marked_lines.read_inspector, "epoch", verbatim=True),
-    Importer("acp-inspector-fsharp", marked_lines.read_fsharp, "epoch", verbatim=True),
+    Importer("acp-inspector-trace", lines.read_inspector, "epoch", verbatim=True),
+    Importer("acp-inspector-fsharp", lines.read_fsharp, "epoch", verbatim=True),
     Importer("conductor", chains.read_conductor, "relative", verbatim=False),
     Importer("conductor-debug", chains.read_debug_log, "relative", verbatim=True),
     Importer("thinkwell", chains.read_thinkwell, "epoch", verbatim=False),
-    Importer("sacp-tee", marked_lines.read_tee, "epoch", verbatim=False),
-    Importer("sacp-tee-raw", marked_lines.read_tee_text, "none", verbatim=True),
-    Importer("wire", marked_lines.read_wire, "relative", verbatim=True),
-    Importer("probe", marked_lines.read_probe, "relative", verbatim=False),
-    Importer("toad", bare_lines.read_toad, "none", verbatim=True),
+    Importer("sacp-tee", lines.read_tee, "epoch", verbatim=False),
+    Importer("sacp-tee-raw", lines.read_tee_text, "none", verbatim=True),
+    Importer("wire", lines.read_wire, "relative", verbatim=True),
+    Importer("probe", lines.read_probe, "relative", verbatim=False),
+    Importer("toad", lines.read_toad, "none", verbatim=True),
     Importer("acp.el", lisp.read_lisp, "none", verbatim=False),
-    Importer("acpx", bare_lines.read_acpx, "none", verbatim=True),
-    Importer("ndjson", bare_lines.read_bare, "none", verbatim=True),
+    Importer("acpx", lines.read_acpx, "none", verbatim=True),
+    Importer("ndjson", lines.read_bare, "none", verbatim=True),
 )
 IMPORTERS: dict[str, Importer] = {row.name: row for row in _ROWS}
 """Every format that is imported, by its name."""
@@ -66,15 +66,6 @@ def recognise(path: Path) -> str:
     return name
 
 
-def import_records(path: Path) -> Iterator[TraceRecord]:
-    """The records of another tool's file, one after the other.
-
-    Raises:
-        TraceFileError: It is not recognised, or cannot be used; the message says why and what to do.
-    """
-    return IMPORTERS[recognise(path)].read(TraceSource(path))
-
-
 def _by_bytes(head: bytes) -> str | None:
     if head.startswith(documents.SQLITE_MAGIC):
         return "acp-devtools-database"
@@ -83,9 +74,9 @@ def _by_bytes(head: bytes) -> str | None:
         return "acp.el"
     if start.startswith(chains.DEBUG_TITLE):
         return "conductor-debug"
-    if start.startswith(bare_lines.TOAD_MARKS):
+    if start.startswith(lines.TOAD_MARKS):
         return "toad"
-    if start.startswith(marked_lines.TEE_MARKS):
+    if start.startswith(lines.TEE_MARKS):
         return "sacp-tee-raw"
     if start.startswith(b"[") and b'"_direction"' in start:
         return "zed"
@@ -106,8 +97,8 @@ def _by_first_line(head: bytes) -> str | None:
 
 def _by_any_line(head: bytes) -> str | None:
     """Bare messages, maybe behind lines that a program printed."""
-    lines = head.splitlines()[:_LINES_LOOKED_AT]
-    return "ndjson" if any(bare_lines.is_message(json_value(line)) for line in lines) else None
+    first = head.splitlines()[:_LINES_LOOKED_AT]
+    return "ndjson" if any(lines.is_message(json_value(line)) for line in first) else None
 
 
 def _by_keys(value: dict[str, Any]) -> str | None:
@@ -121,15 +112,15 @@ def _word(value: dict[str, Any], key: str) -> str:
 
 _TESTS: tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...] = (
     (NATIVE, lambda v: v.get("format") == FORMAT),
-    ("acp-inspector-trace", lambda v: v.get("format") == marked_lines.INSPECTOR_FORMAT),
-    ("acpx", lambda v: v.get("schema") == bare_lines.ACPX_SCHEMA),
+    ("acp-inspector-trace", lambda v: v.get("format") == lines.INSPECTOR_FORMAT),
+    ("acpx", lambda v: v.get("schema") == lines.ACPX_SCHEMA),
     ("acp-devtools", lambda v: {"version", "tool", "session", "messages"} <= v.keys()),
-    ("acp-inspector-trace", lambda v: "frame" in v and _word(v, "direction") in marked_lines.INSPECTOR_DIRECTIONS),
+    ("acp-inspector-trace", lambda v: "frame" in v and _word(v, "direction") in lines.INSPECTOR_DIRECTIONS),
     ("conductor", lambda v: _word(v, "type") in chains.EVENT_TYPES and {"ts", "from", "to"} <= v.keys()),
-    ("acp-inspector-fsharp", lambda v: "json" in v and _word(v, "direction") in marked_lines.FSHARP_DIRECTIONS),
-    ("sacp-tee", lambda v: "message" in v and _word(v, "direction") in marked_lines.TEE_DIRECTIONS),
+    ("acp-inspector-fsharp", lambda v: "json" in v and _word(v, "direction") in lines.FSHARP_DIRECTIONS),
+    ("sacp-tee", lambda v: "message" in v and _word(v, "direction") in lines.TEE_DIRECTIONS),
     ("thinkwell", lambda v: "message" in v and _word(v, "direction") in chains.THINKWELL_DIRECTIONS),
     ("wire", lambda v: {"t", "dir", "raw"} <= v.keys()),
     ("probe", lambda v: {"t", "dir", "msg"} <= v.keys()),
-    ("ndjson", bare_lines.is_message),
+    ("ndjson", lines.is_message),
 )

@@ -24,8 +24,6 @@ from accord.trace.format import TraceFileError
 from accord.trace.reader import TraceRecord
 
 __all__ = [
-    "MAX_DOCUMENT_BYTES",
-    "MAX_LINE_BYTES",
     "TraceSource",
     "TraceTimes",
     "json_bytes",

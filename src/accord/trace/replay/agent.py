@@ -16,10 +16,8 @@ from typing import Any
 from accord.errors import TransportError
 from accord.time_scale import scaled
 from accord.trace.format import AGENT, CLIENT
-from accord.trace.replay.conversation import RecordedConversation, RecordedStep, id_key, session_of
-from accord.trace.replay.differences import IdMap, differences
-from accord.trace.replay.pace import Pace
-from accord.trace.replay.report import ReplayReport
+from accord.trace.replay.conversation import Pace, RecordedConversation, RecordedStep, id_key, session_of
+from accord.trace.replay.report import IdMap, ReplayReport, differences
 from accord.transport.interface import Transport
 
 __all__ = ["RecordedAgent"]

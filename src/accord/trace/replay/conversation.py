@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +12,8 @@ from typing import Any, Literal
 from accord.trace.format import AGENT, CLIENT, TraceFileError
 from accord.trace.reader import Trace, TraceRecord
 
-__all__ = ["RecordedConversation", "RecordedStep", "StepKind", "ends_turn", "id_key", "session_of"]
+__all__ = ["Pace", "RecordedConversation", "RecordedStep", "ends_turn", "id_key", "session_of"]
+
 
 StepKind = Literal["request", "response", "notification", "noise"]
 
@@ -83,7 +85,6 @@ class RecordedConversation:
         return ""
 
     def answer_of(self, step: RecordedStep) -> RecordedStep | None:
-        """The recorded answer of a request."""
         return None if step.partner is None else self.steps[step.partner]
 
     def turn_of(self, request: RecordedStep) -> list[RecordedStep]:
@@ -148,3 +149,22 @@ def ends_turn(value: dict[str, Any] | None) -> bool:
 def id_key(value: Any) -> str:
     """An id by its JSON: `1` and `"1"` are two."""
     return json.dumps(value, sort_keys=True)
+
+
+# A recorded lunch break is not waited for.
+MAX_PAUSE_SECONDS = 5.0
+
+
+class Pace:
+    """Waits before a message as long as was recorded, divided by `speed`; 0 is at once."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed = speed
+
+    async def before(self, step: RecordedStep, conversation: RecordedConversation) -> None:
+        """Wait for the time of a step, counted from the one before it."""
+        if self._speed <= 0 or step.index == 0:
+            return
+        pause = step.t - conversation.steps[step.index - 1].t
+        if pause > 0:
+            await asyncio.sleep(min(pause, MAX_PAUSE_SECONDS) / self._speed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -89,14 +89,14 @@ class Endpoint:
         self._opened.append(conversation)
         return conversation
 
-    async def upgrade(self, headers: Mapping[str, str] | None = None) -> SocketConversation:
+    async def upgrade(self) -> SocketConversation:
         """Open a socket.
 
         Raises:
             StepFailed: There is none.
         """
         conversation = SocketConversation(self)
-        socket = await open_socket(self.http, conversation.take, headers)
+        socket = await open_socket(self.http, conversation.take)
         if isinstance(socket, HttpAnswer):
             raise StepFailed(f"the upgrade was answered with {socket.status}", UPGRADE_RULE, socket.asked, socket.entry)
         conversation.socket = socket
@@ -243,13 +243,13 @@ class HttpConversation(ServedConversation):
         self._all.append(stream)
         return stream
 
-    async def open_stream(self, session: str | None = None, last_id: str | None = None) -> EventStream:
+    async def open_stream(self, session: str | None = None) -> EventStream:
         """Open a stream.
 
         Raises:
             StepFailed: It was refused.
         """
-        stream = await self.try_stream(session, last_id)
+        stream = await self.try_stream(session)
         if isinstance(stream, HttpAnswer):
             reason = f"the GET for a stream was answered with {stream.status} {stream.media_type}"
             raise StepFailed(reason, "ACCORD-REMOTE-009", stream.asked, stream.entry)

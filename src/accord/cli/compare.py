@@ -1,4 +1,8 @@
-"""The comparison: copies the folder, runs every agent in a process of its own, and removes the copies afterwards."""
+"""`accord run --compare`: one prompt for several agents, each in a copy of the folder, and a report of the results.
+
+Every agent runs in a process of its own (`compare_child`), and the copies are removed afterwards. The report has each
+agent's answer and diff, then a table; or it is records.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,24 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from accord.cli.compare import child
-from accord.cli.compare.report import ComparedRun, CompareEvents, CompareOutput, CompareText
+from accord.cli import compare_child
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
-from accord.cli.show.line import duration
-from accord.cli.show.screen import Progress, stdout_screen
+from accord.cli.show.diff import counts, diff_lines
+from accord.cli.show.line import Span, duration, table_lines
+from accord.cli.show.screen import Progress, TextScreen, put, stdout_screen
 from accord.cli.signals import Interrupts
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.target import Target, approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
-from accord.display import exact, filled, joined, own
+from accord.display import EMPTY, SafeText, exact, filled, joined, json_line, own, prose, safe_lines
 from accord.errors import StoreError
-from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies
-from accord.evaluation.engine import run_trials
-from accord.session.tool import FileChange
+from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies, patch_of, run_trials
+from accord.session.tool import Diff, FileChange
 from accord.time_scale import scaled
 
 TICK_SECONDS = 0.1
@@ -101,7 +105,7 @@ async def _compare(
         results = {each.key: ComparedRun(each.entry.name) for each in targets}
 
         async def run(target: Target, folder: Path) -> None:
-            job = child.Job(str(folder), _moved(target, source, folder), options, content)
+            job = compare_child.Job(str(folder), _moved(target, source, folder), options, content)
             await _run(job, copies, results[target.key], output)
 
         def note(target: Target, _: None, changes: list[FileChange]) -> None:
@@ -129,16 +133,16 @@ def _moved(target: Target, source: Path, copy: Path) -> Target:
     return replace(target, entry=replace(target.entry, cwd=str(copy / Path(cwd).relative_to(source))))
 
 
-async def _run(job: child.Job, copies: FolderCopies, result: ComparedRun, output: CompareOutput) -> None:
+async def _run(job: compare_child.Job, copies: FolderCopies, result: ComparedRun, output: CompareOutput) -> None:
     process = await asyncio.create_subprocess_exec(
-        *child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        *compare_child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
-        env=child.environment(copies.environment, dict(os.environ)),
+        env=compare_child.environment(copies.environment, dict(os.environ)),
     )  # fmt: skip
     try:
         assert process.stdin is not None  # noqa: S101 - it is a pipe
         assert process.stdout is not None  # noqa: S101
-        process.stdin.write(child.encoded(job))
+        process.stdin.write(compare_child.encoded(job))
         result.begun = time.monotonic()
         async for line in process.stdout:
             record = json.loads(line)
@@ -225,3 +229,112 @@ def _copying(failures: type[OSError]) -> Iterator[None]:
         where = "" if error.filename is None else f"{error.filename}: "
         message = f"the folder cannot be copied: {where}{error.strerror or error}"
         raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
+
+
+HEADS = (own("agent"), own("exit"), own("time"), own("cost"), own("files"), own("lines"), own("end"))
+DIFF_LINES = 200
+
+
+@dataclass
+class ComparedRun:
+    """The result of one agent."""
+
+    name: str
+    begun: float = field(default_factory=time.monotonic)
+    seconds: float | None = None
+    status: int | None = None
+    end: dict[str, Any] | None = None
+    """The record `end`, if the run reached it."""
+    error: str = ""
+    changes: list[FileChange] = field(default_factory=list)
+    session: str | None = None
+
+    def take(self, record: dict[str, Any]) -> None:
+        self.session = record.get("session") or self.session
+        if record.get("type") == "end":
+            self.end = record
+        elif record.get("type") == "error":
+            self.error = str(record.get("message"))
+
+
+class CompareOutput:
+    """The base of the forms of output; it writes nothing."""
+
+    def happened(self, result: ComparedRun, record: dict[str, Any]) -> None:
+        """A record of one of the runs."""
+
+    def compared(self, result: ComparedRun) -> None:
+        """A run is over, with its changes; called in the order of the line, when all are over."""
+
+    def summary(self, results: list[ComparedRun]) -> None:
+        """All runs are over."""
+
+
+class CompareText(CompareOutput):
+    def __init__(self, screen: TextScreen) -> None:
+        self._screen = screen
+
+    def compared(self, result: ComparedRun) -> None:
+        screen = self._screen
+        screen.line([Span(filled("── {} ", exact(result.name)), "bold")])
+        answer = "" if result.end is None else str(result.end.get("answer", ""))
+        for line in safe_lines(prose(answer.strip())) if answer.strip() else []:
+            screen.line([Span(line)])
+        if result.error:
+            screen.line([Span(prose(result.error), "red")])
+        for change in result.changes:
+            screen.line([Span(filled("  {}  {}", exact(change.operation), exact(change.path)), "cyan")])
+            if change.old is None and change.new is None:
+                screen.line([Span(own("    no text, or more than 1 MiB"), "dim")])
+            else:
+                screen.lines(diff_lines(Diff([change]), DIFF_LINES))
+        screen.flush()
+
+    def summary(self, results: list[ComparedRun]) -> None:
+        rows = [
+            [
+                exact(each.name), filled("{}", each.status or 0), duration(each.seconds or 0.0), _cost(each),
+                filled("{}", len(each.changes)), _lines(each),
+                exact(str((each.end or {}).get("stop_reason", "")) or "failed"),
+            ]
+            for each in results
+        ]  # fmt: skip
+        self._screen.line([Span(EMPTY)])
+        self._screen.lines(table_lines(HEADS, rows))
+        self._screen.flush()
+
+
+class CompareEvents(CompareOutput):
+    """The records of every run, with the agent's name, and `compared` for each at the end."""
+
+    def happened(self, result: ComparedRun, record: dict[str, Any]) -> None:
+        put(json_line({**record, "compare": result.name}))
+        sys.stdout.flush()
+
+    def compared(self, result: ComparedRun) -> None:
+        end = result.end or {}
+        record = {
+            "type": "compared",
+            "t": time.time(),
+            "session": result.session,
+            "compare": result.name,
+            "code": result.status,
+            "seconds": round(result.seconds or 0.0, 3),
+            "stop_reason": end.get("stop_reason"),
+            "answer": end.get("answer"),
+            "cost": (end.get("usage") or {}).get("cost"),
+            "changes": [{"path": each.path, "operation": each.operation} for each in result.changes],
+            "patch": "".join(map(patch_of, result.changes)),
+        }
+        put(json_line(record))
+        sys.stdout.flush()
+
+
+def _lines(result: ComparedRun) -> SafeText:
+    added, removed = counts(Diff(result.changes))
+    return filled("+{} -{}", added, removed)
+
+
+def _cost(result: ComparedRun) -> SafeText:
+    cost = ((result.end or {}).get("usage") or {}).get("cost")
+    return EMPTY if not cost else filled("{:.4g} {}", float(cost["amount"]), exact(str(cost["currency"])))

@@ -1,10 +1,15 @@
-"""Importers of JSON lines that name a direction by one word: ACP inspectors, sacp-tee, `-o wire`, and probes."""
+"""Importers of recordings with a message per line, of two kinds.
+
+JSON lines name a direction by one word: ACP inspectors, sacp-tee, `-o wire`, and probes. Bare messages have no times:
+NDJSON of any tool and acpx journals, whose direction `direction` infers, and Toad's log, which begins with the sender.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from accord.trace.direction import UNKNOWN, DirectionFinder
 from accord.trace.imports.source import (
     STEP_SECONDS,
     TraceSource,
@@ -20,19 +25,25 @@ from accord.trace.imports.source import (
 from accord.trace.reader import TraceRecord
 
 __all__ = [
+    "ACPX_SCHEMA",
     "FSHARP_DIRECTIONS",
     "INSPECTOR_DIRECTIONS",
     "INSPECTOR_FORMAT",
-    "PROBE_DIRECTIONS",
     "TEE_DIRECTIONS",
     "TEE_MARKS",
+    "TOAD_MARKS",
+    "is_message",
+    "read_acpx",
+    "read_bare",
     "read_fsharp",
     "read_inspector",
     "read_probe",
     "read_tee",
     "read_tee_text",
+    "read_toad",
     "read_wire",
 ]
+
 
 _Ends: TypeAlias = tuple[str, str]
 
@@ -93,7 +104,6 @@ def _date_at(key: str) -> Callable[[dict[str, Any], float], float]:
 
 
 def _string_text(seconds: float, ends: _Ends, string: str, connection: int = 1) -> TraceRecord:
-    """A text that is recorded as a string."""
     raw = string.encode("utf-8", "surrogatepass")
     return text(seconds, *ends, raw, connection=connection, fault=_fault_of(raw))
 
@@ -213,3 +223,60 @@ def read_probe(source: TraceSource) -> Iterator[TraceRecord]:
             yield stderr(seconds, str(message).encode("utf-8", "surrogatepass"))
         else:
             yield note(seconds, message if isinstance(message, str) else json_bytes(message).decode())
+
+
+ACPX_SCHEMA = "acpx.session.journal.v1"
+TOAD_MARKS = (b"[client] ", b"[agent] ", b"[error] ")
+
+
+def is_message(value: Any) -> bool:
+    """Whether a JSON value looks like a message of JSON-RPC, or a batch of them."""
+    if isinstance(value, list):
+        return bool(value) and all(is_message(each) and not isinstance(each, list) for each in value)
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("method"), str):
+        return "jsonrpc" in value or "params" in value or "id" in value
+    return "id" in value and ("result" in value or "error" in value)
+
+
+def read_bare(source: TraceSource) -> Iterator[TraceRecord]:
+    """Each line is a message, or not JSON and marked so."""
+    finder = DirectionFinder()
+    for place, line in enumerate(source.lines()):
+        yield _placed(place * STEP_SECONDS, line, finder)
+
+
+def _placed(seconds: float, line: bytes, finder: DirectionFinder) -> TraceRecord:
+    if json_value(line) is None:
+        return text(seconds, UNKNOWN, UNKNOWN, line, fault="not-json")
+    ends = finder.find(line)
+    return text(seconds, ends.source, ends.target, line)
+
+
+def read_acpx(source: TraceSource) -> Iterator[TraceRecord]:
+    """The messages between acpx's marker lines; a marker is a note."""
+    finder = DirectionFinder()
+    for place, line in enumerate(source.lines()):
+        seconds = place * STEP_SECONDS
+        value = json_value(line)
+        if isinstance(value, dict) and value.get("schema") == ACPX_SCHEMA:
+            yield note(seconds, line.decode(errors="replace"))
+        else:
+            yield _placed(seconds, line, finder)
+
+
+def read_toad(source: TraceSource) -> Iterator[TraceRecord]:
+    """Lines that begin with their sender in brackets."""
+    for place, line in enumerate(source.lines()):
+        seconds = place * STEP_SECONDS
+        mark, _, rest = line.partition(b" ")
+        fault = "" if json_value(rest) is not None else "not-json"
+        if mark == b"[client]":
+            yield text(seconds, "client", "agent", rest, fault=fault)
+        elif mark == b"[agent]":
+            yield text(seconds, "agent", "client", rest, fault=fault)
+        elif mark == b"[error]":
+            yield stderr(seconds, rest)
+        else:
+            yield note(seconds, line.decode(errors="replace"))

@@ -12,7 +12,7 @@ from accord.trace.index_columns import RecordKind
 from accord.trace.reader import TraceRecord
 from accord.trace.statistics import MethodCounts, TraceStatistics, percentile
 
-__all__ = ["duration", "message_line", "size_of", "statistics_lines"]
+__all__ = ["message_line", "statistics_lines"]
 
 _TEXT_CHARACTERS = 100
 _SESSION_CHARACTERS = 8

@@ -10,7 +10,7 @@ from accord.check.recorded import RecordedJudgement, judge_recorded
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen
 from accord.cli.status import Status
-from accord.cli.trace.message_lines import message_line
+from accord.cli.trace_lines import message_line
 from accord.display import exact, filled, joined, own, prose_line
 from accord.trace.conversion import PlainTrace
 from accord.trace.index import TraceIndex

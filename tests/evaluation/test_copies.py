@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.evaluation.copies import CopyFailed, open_copies
-from accord.evaluation.engine import run_trials
+from accord.evaluation.copies import CopyFailed, open_copies, run_trials
 from accord.session.tool import FileChange
 from tests.limits import limit
 

@@ -1,6 +1,6 @@
 """The process of one of the compared agents: a run in the copy of the folder, with its records on stdout.
 
-`python -m accord.cli.compare.child` gets its job on stdin; it ends with the process that compares.
+`python -m accord.cli.compare_child` gets its job on stdin; it ends with the process that compares.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def encoded(job: Job) -> bytes:
 
 
 def argv() -> list[str]:
-    return [sys.executable, "-m", "accord.cli.compare.child"]
+    return [sys.executable, "-m", "accord.cli.compare_child"]
 
 
 def environment(changes: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
