@@ -106,8 +106,8 @@ def test_only_many_reads_of_one_side_close_together_are_a_stream(clock: FakeTime
 
 @pytest.mark.parametrize(
     ("bytes_per_second", "expected"),
-    [(1e3, 0.003), (8e6, 0.003), (24 * 1024 / 0.001, 0.001), (90e6, 0.0)],
-    ids=["a slow stream", "8 MB/s", "24 KiB each millisecond", "a stream that fills the pipe by itself"],
+    [(1e3, 0.0009), (8e6, 0.0009), (24 * 1024 / 0.0005, 0.0005), (90e6, 0.0)],
+    ids=["a slow stream", "8 MB/s", "24 KiB each half millisecond", "a stream that fills the pipe by itself"],
 )
 def test_a_pause_is_as_long_as_the_pipe_has_room_for(clock: FakeTime, bytes_per_second: float, expected: float) -> None:
     order = ReadOrder(lambda *_: None)
