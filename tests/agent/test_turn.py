@@ -585,6 +585,42 @@ async def test_a_plain_function_that_raises_fails_its_turn_too(edition: str) -> 
     assert (await run(reply, edition)).error["code"] == -32603
 
 
+class Panic(BaseException):
+    """An exception beside `Exception`, as extension modules in other languages raise them."""
+
+
+BESIDE_EXCEPTION = [Panic(SECRET), SystemExit(3), BaseExceptionGroup(SECRET, [Panic(SECRET)])]
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("error", BESIDE_EXCEPTION, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_an_exception_beside_exception_fails_its_turn_and_nothing_else(
+    edition: str,
+    error: BaseException,
+    in_thread: bool,  # noqa: FBT001
+) -> None:
+    async def reply(turn: Turn) -> None:
+        if turn.text == "bad":
+            async with turn.tool("Break"):
+                raise error
+        await turn.say("well")
+
+    def reply_in_thread(turn: BlockingTurn) -> None:
+        if turn.text == "bad":
+            with turn.tool("Break"):
+                raise error
+        turn.say("well")
+
+    async with served(agent_of(reply_in_thread if in_thread else reply), edition) as hand:
+        session = await hand.new_session()
+        heard = await hand.turn(session, "bad")
+        assert heard.error["code"] == -32603
+        assert SECRET not in str(heard.messages)
+        assert [call["status"] for call in heard.tools().values()] == ["failed"]
+        assert (await hand.turn(session, "good")).text == "well"
+
+
 RAISED: list[tuple[RequestError, int, dict[str, Any]]] = [
     (RateLimited(30), -32029, {"reason": "rate_limited", "retryAfter": 30}),
     (PermissionDenied("files"), -32003, {"reason": "permission_denied", "scope": "files"}),

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from accord.agent.threads import HandlerThreads
+from accord.agent.threads import HandlerThreads, awaited
 from accord.errors import AuthRequired, InvalidParams
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
@@ -29,11 +29,12 @@ CATEGORIES = ("mode", "model", "model_config", "thought_level")
 
 async def called(handler: AnyHandler, *arguments: Any) -> Any:
     """Call a listener on the loop, whether it is a coroutine function or not."""
+    return await awaited(_called(handler, arguments))
+
+
+async def _called(handler: AnyHandler, arguments: tuple[Any, ...]) -> Any:
     result = handler(*arguments)
-    if inspect.isawaitable(result):
-        awaited: Awaitable[Any] = result
-        return await awaited
-    return result
+    return await result if inspect.isawaitable(result) else result
 
 
 def arguments_for(handler: AnyHandler, turn: Any, argument: str) -> tuple[Any, ...]:
