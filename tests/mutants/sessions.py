@@ -41,6 +41,14 @@ MUTANTS = (
     ),
     Mutant(
         "kept",
+        "an event that no process can read again is kept",
+        "agent/turn.py",
+        "        self._check()\n        check_event(event)\n",
+        "        self._check()\n",
+        "tests/agent/test_wrong_values.py::test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
+    ),
+    Mutant(
+        "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
         "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,15 @@ from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, P
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
-from accord.agent.turn_values import Compaction, absolute_directory, add_tokens, annotated, check_entry
+from accord.agent.turn_values import (
+    Compaction,
+    absolute_directory,
+    add_tokens,
+    annotated,
+    check_entry,
+    plain_amount,
+    plain_count,
+)
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe
@@ -39,6 +48,7 @@ from accord.session.event import (
     ToolChanged,
     UsageChanged,
 )
+from accord.session.event_check import check_event
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -158,6 +168,9 @@ class Turn:
         """Send text, or any blocks, to the user. Pieces that follow each other are one message.
 
         Returns the id of the message.
+
+        Raises:
+            TypeError: The content is neither a text nor a block, nor a list of blocks.
         """
         if self._speaker != "agent":
             self._begin("agent")
@@ -213,19 +226,32 @@ class Turn:
         id: str = "plan",  # noqa: A002
         meta: Meta | None = None,
     ) -> None:
-        """Show the plan as a whole; it replaces the one before."""
+        """Show the plan as a whole; it replaces the one before.
+
+        Raises:
+            TypeError: An entry is neither a text nor a `PlanEntry`.
+            ValueError: The status or the priority of an entry is undefined.
+        """
+        if isinstance(entries, str):
+            raise TypeError("a plan is a list of entries, not a text")
         steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
-        for step in steps:
-            check_entry(step)
         if meta is not None:
             meta = checked_json(meta, "meta")
-        self._plans[id] = PlanChanged(steps, id, meta)
-        await self.send(self._plans[id])
+        plan = PlanChanged(steps, id, meta)
+        check_event(plan)
+        for step in steps:
+            check_entry(step)
+        self._plans[id] = plan
+        await self.send(plan)
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
-        """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
-        total_cost: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
-        await self.send(UsageChanged(used, size, total_cost))
+        """Report how many tokens of the context are used, how many fit, and what the session has cost so far.
+
+        Raises:
+            ValueError: A count is negative.
+        """
+        total_cost: Maybe[Cost] = UNSET if cost is None else Cost(plain_amount(cost), currency)
+        await self.send(UsageChanged(plain_count("used", used), plain_count("size", size), total_cost))
 
     def add_token_usage(
         self,
@@ -285,7 +311,7 @@ class Turn:
         status: ToolStatus = "in_progress",
         name: str | None = None,
         input: JsonValue = UNSET,  # noqa: A002 - what it is called
-        locations: Sequence[Location | str] = (),
+        locations: Sequence[Location | str | os.PathLike[str]] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
         background: bool = False,
@@ -321,7 +347,7 @@ class Turn:
         Raises:
             ValueError: There is no such stop reason.
         """
-        if stop_reason not in _REASONS and not stop_reason.startswith("_"):
+        if stop_reason not in _REASONS and not (isinstance(stop_reason, str) and stop_reason.startswith("_")):
             known = ", ".join(sorted(_REASONS))
             raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
         self.stop_reason = stop_reason
@@ -456,8 +482,13 @@ class Turn:
     # --- events
 
     async def send(self, event: Event) -> None:
-        """Send an event of this turn for which there is no method here."""
+        """Send an event of this turn for which there is no method here.
+
+        Raises:
+            TypeError: A value in it has a type that its field does not take.
+        """
         self._check()
+        check_event(event)
         if type(event) is Noticed:
             await self.session._publish_notice(event)
         else:

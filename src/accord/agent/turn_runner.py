@@ -269,6 +269,7 @@ class TurnRunner:
             else:
                 handler = self._registrations.commands[turn.command][1]
                 await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
+            turn.finish(turn.stop_reason)  # checked again: it may have been set by hand
             await self._tidy(turn, "completed")
             await self._session._publisher.flush()
             end = (

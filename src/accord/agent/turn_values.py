@@ -13,7 +13,15 @@ from accord.protocol.model import Unknown
 from accord.session.content import Annotations, Block, Blocks, blocks_of
 from accord.session.event import CompactionChunk, Event, PlanEntry, TokenUsage
 
-__all__ = ["Compaction", "absolute_directory", "add_tokens", "annotated", "check_entry"]
+__all__ = [
+    "Compaction",
+    "absolute_directory",
+    "add_tokens",
+    "annotated",
+    "check_entry",
+    "plain_amount",
+    "plain_count",
+]
 
 PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
 PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
@@ -63,6 +71,21 @@ def _sum(name: str, known: int, added: int) -> int:
     if added < 0 or total > MAX_COUNT:
         raise ValueError(f"{name} must be between 0 and {MAX_COUNT - known}, not {added}")
     return total
+
+
+def plain_count(name: str, count: int) -> int:
+    """A number of tokens as an integer of Python.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is negative, or does not fit into 64 bits.
+    """
+    return _sum(name, 0, count)
+
+
+def plain_amount(amount: float) -> float:
+    """An amount as a number of Python, also one of `decimal` or of another library; a text stays as it is."""
+    return amount if isinstance(amount, int | float | str) else float(amount)
 
 
 def _sum_of_known(name: str, known: int | None, added: int | None) -> int | None:
