@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from typing import Any
 
@@ -104,6 +105,42 @@ def test_a_handler_that_a_command_cannot_call_is_refused_at_once(handler: Any) -
     agent = Agent("commands", store=None)
     with pytest.raises(TypeError):
         agent.command("clear", "Clear it")(handler)
+
+
+async def yields_later(_: Any) -> Any:
+    yield "a"
+
+
+def yields(_: Any, *_more: Any) -> Any:
+    yield "a"
+
+
+REGISTER: dict[str, Any] = {
+    "prompt": lambda agent: agent.prompt,
+    "command": lambda agent: agent.command("a", "b"),
+    "on_option": lambda agent: agent.on_option,
+    "on_session": lambda agent: agent.on_session,
+    "login": lambda agent: agent.login("a", "b"),
+    "check_login": lambda agent: agent.check_login,
+    "logout": lambda agent: agent.logout,
+    "request": lambda agent: agent.request("_a"),
+    "notification": lambda agent: agent.notification("_a"),
+}
+
+
+@pytest.mark.parametrize("handler", [yields_later, yields, functools.partial(yields), 5], ids=repr)
+@pytest.mark.parametrize("name", REGISTER)
+def test_a_handler_whose_call_would_do_nothing_is_refused_at_once(name: str, handler: Any) -> None:
+    with pytest.raises(TypeError):
+        REGISTER[name](Agent("tested", store=None))(handler)
+
+
+@IN_EVERY_EDITION
+async def test_a_generator_that_a_handler_returns_fails_its_turn(edition: str) -> None:
+    def reply(turn: BlockingTurn) -> Any:
+        return yields(turn)
+
+    assert (await run(reply, edition)).error["code"] == -32603
 
 
 @IN_EVERY_EDITION

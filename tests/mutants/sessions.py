@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
+WRONG_VALUES = "tests/agent/test_wrong_values.py::"
 
 MUTANTS = (
     # --- kept
@@ -45,7 +46,7 @@ MUTANTS = (
         "agent/turn.py",
         "        self._check()\n        check_event(event)\n",
         "        self._check()\n",
-        "tests/agent/test_wrong_values.py::test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
+        WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
     ),
     Mutant(
         "kept",

@@ -79,32 +79,41 @@ def test_an_event_whose_values_fit_passes(event: Event) -> None:
     check_event(event)
 
 
+NUMBER: Any = 5
+FRACTION: Any = 1.5
+TEXT: Any = "a"
+NOTHING: Any = None
+BYTES: Any = b"a"
+STEP: Any = {"content": "a"}
+BLOCK: Any = Text("a")
+SIZE: Any = (80, "24")
+
 WRONG: list[tuple[Any, str]] = [
-    ("a", ""),
-    (Text("a"), ""),
-    (MessageChunk("agent", "a"), "block"),
-    (MessageChunk("agent", Text(None)), "block.text"),
-    (MessageChunk("agent", Text(b"a")), "block.text"),
-    (MessageChunk("agent", Text("a", Annotations(priority="high"))), "block.annotations.priority"),
-    (MessageChunk("nobody", Text("a")), "speaker"),
-    (MessageChunk("agent", Text("a"), "m", 5), "meta"),
-    (MessageChanged("agent", "m", Text("a")), "content"),
-    (MessageChanged("agent", "m", [Text("a"), 5]), "content[1]"),
-    (ToolChanged(5), "id"),
-    (ToolChanged("t", title=5), "title"),
-    (ToolChanged("t", kind=5), "kind"),
-    (ToolChanged("t", locations=[Location("/a", "1")]), "locations[0].line"),
-    (ToolChanged("t", cancellable=1), "cancellable"),
-    (ToolContentAdded("t", Text("a")), "content"),
-    (ToolContentAdded("t", Diff([FileChange("/a", None, 5)])), "content.changes[0].new"),
-    (TerminalChanged("x", output="a"), "output"),
-    (TerminalChanged("x", size=(80, "24")), "size[1]"),
-    (PlanChanged("abc"), "entries"),
-    (PlanChanged([{"content": "a"}]), "entries[0]"),
-    (UsageChanged(1.5, 2), "used"),
+    (TEXT, ""),
+    (BLOCK, ""),
+    (MessageChunk("agent", TEXT), "block"),
+    (MessageChunk("agent", Text(NOTHING)), "block.text"),
+    (MessageChunk("agent", Text(BYTES)), "block.text"),
+    (MessageChunk("agent", Text("a", Annotations(priority=TEXT))), "block.annotations.priority"),
+    (MessageChunk(TEXT, BLOCK), "speaker"),
+    (MessageChunk("agent", BLOCK, "m", NUMBER), "meta"),
+    (MessageChanged("agent", "m", BLOCK), "content"),
+    (MessageChanged("agent", "m", [BLOCK, NUMBER]), "content[1]"),
+    (ToolChanged(NUMBER), "id"),
+    (ToolChanged("t", title=NUMBER), "title"),
+    (ToolChanged("t", kind=NUMBER), "kind"),
+    (ToolChanged("t", locations=[Location("/a", TEXT)]), "locations[0].line"),
+    (ToolChanged("t", cancellable=NUMBER), "cancellable"),
+    (ToolContentAdded("t", BLOCK), "content"),
+    (ToolContentAdded("t", Diff([FileChange("/a", None, NUMBER)])), "content.changes[0].new"),
+    (TerminalChanged("x", output=TEXT), "output"),
+    (TerminalChanged("x", size=SIZE), "size[1]"),
+    (PlanChanged(TEXT), "entries"),
+    (PlanChanged([STEP]), "entries[0]"),
+    (UsageChanged(FRACTION, 2), "used"),
     (UsageChanged(used=True, size=2), "used"),
-    (UsageChanged(1, 2, Cost("1", "USD")), "cost.amount"),
-    (StateChanged("idle", 5), "stop_reason"),
+    (UsageChanged(1, 2, Cost(TEXT, "USD")), "cost.amount"),
+    (StateChanged("idle", NUMBER), "stop_reason"),
 ]
 
 

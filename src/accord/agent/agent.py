@@ -15,7 +15,14 @@ import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
-from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for
+from accord.agent.registrations import (
+    PROMPT_KINDS,
+    LoginGate,
+    PromptKind,
+    Registrations,
+    arguments_for,
+    check_handler,
+)
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.shared_sessions import SharedSessions
@@ -165,12 +172,17 @@ class Agent:
     @overload
     def prompt(self, /, *, accepts: Iterable[PromptKind] = ()) -> Callable[[P], P]: ...
     def prompt(self, handler: P | None = None, /, *, accepts: Iterable[PromptKind] = ()) -> P | Callable[[P], P]:
-        """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource."""
+        """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource.
+
+        Raises:
+            TypeError: The handler, here and everywhere else, is no function, or is a generator.
+        """
         kinds = frozenset(accepts)
         if not kinds <= PROMPT_KINDS:
             raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
 
         def register(given: P) -> P:
+            check_handler(given)
             if self._registrations.prompt is not None:
                 raise ValueError("there is one handler for prompts")
             self._registrations.prompt, self._registrations.accepts = given, kinds
@@ -191,6 +203,7 @@ class Agent:
             raise ValueError("the name of a command is one word, without the slash")
 
         def register(handler: C) -> C:
+            check_handler(handler)
             arguments_for(handler, None, "")
             self._registrations.commands[name] = (Command(name, description, hint), handler)
             return handler
@@ -265,11 +278,13 @@ class Agent:
 
         An exception in it refuses the change; a `RequestError` also says why.
         """
+        check_handler(handler)
         self._registrations.on_option.append(handler)
         return handler
 
     def on_session(self, handler: S) -> S:
         """Register a handler that gets every session that is opened, new or from before, before it is used."""
+        check_handler(handler)
         self._registrations.on_session.append(handler)
         return handler
 
@@ -282,6 +297,7 @@ class Agent:
         """
 
         def register(handler: L) -> L:
+            check_handler(handler)
             self._registrations.logins[id] = (AuthMethod(id, name, "agent", description), handler)
             return handler
 
@@ -305,11 +321,13 @@ class Agent:
 
     def check_login(self, handler: K) -> K:
         """Register the function that returns whether there is a login. It is called before a session is opened."""
+        check_handler(handler)
         self._registrations.check_login = handler
         return handler
 
     def logout(self, handler: X) -> X:
         """Register the function that forgets the login."""
+        check_handler(handler)
         self._registrations.logout = handler
         return handler
 
@@ -320,6 +338,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: E) -> E:
+            check_handler(handler)
             self._registrations.requests[name] = handler
             return handler
 
@@ -330,6 +349,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: N) -> N:
+            check_handler(handler)
             self._registrations.notifications[name] = handler
             return handler
 

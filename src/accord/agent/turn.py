@@ -347,7 +347,8 @@ class Turn:
         Raises:
             ValueError: There is no such stop reason.
         """
-        if stop_reason not in _REASONS and not (isinstance(stop_reason, str) and stop_reason.startswith("_")):
+        given: object = stop_reason
+        if given not in _REASONS and not (isinstance(given, str) and given.startswith("_")):
             known = ", ".join(sorted(_REASONS))
             raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
         self.stop_reason = stop_reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -83,7 +84,7 @@ def plain_count(name: str, count: int) -> int:
     return _sum(name, 0, count)
 
 
-def plain_amount(amount: float) -> float:
+def plain_amount(amount: Any) -> Any:
     """An amount as a number of Python, also one of `decimal` or of another library; a text stays as it is."""
     return amount if isinstance(amount, int | float | str) else float(amount)
 

@@ -121,9 +121,10 @@ def _union(rules: list[_Rule | None]) -> _Rule | None:
 
 
 def _struct_rule(kind: type[msgspec.Struct]) -> _Rule:
-    # The exact type: encoders are found by it.
     def check(value: Any) -> _Misfit | None:
-        return _struct(kind)(value) if type(value) is kind else _Misfit("", kind.__name__, value)
+        found: type = type(value)
+        # The exact type: encoders are found by it.
+        return _struct(kind)(value) if found is kind else _Misfit("", kind.__name__, value)
 
     return _Rule(frozenset(), check, kind.__name__, kind)
 
@@ -132,7 +133,9 @@ def _items(item: _Rule | None, expected: str) -> _Rule:
     def check(value: Any) -> _Misfit | None:
         if not isinstance(value, list | tuple):
             return _Misfit("", expected, value)
-        for place, inner in enumerate(value) if item is not None else ():
+        if item is None:
+            return None
+        for place, inner in enumerate(value):
             misfit = None if type(inner) in item.exact else item.check(inner)
             if misfit is not None:
                 return misfit._replace(path=f"[{place}]{misfit.path}")
