@@ -122,9 +122,9 @@ class SessionRegistry:
         return live.session
 
     def runner(self, session_id: str) -> TurnRunner | None:
-        """The session's turn runner, if it is open here and no view."""
+        """The session's turn runner, if its opening is complete and it is no view."""
         live = self._get(session_id)
-        return None if live is None or live.is_view else live.runner
+        return None if live is None or live.is_view or not live.is_ready else live.runner
 
     async def settled(self, session_id: str) -> TurnRunner | None:
         """The same, after a concurrent opening or closing of the session."""
@@ -322,11 +322,13 @@ class SessionRegistry:
             session._connect_servers(servers)
             for handler in self._registrations.on_session:
                 await self._registrations.threads.call(handler, session)
-            return await self._answer(live, known=known)
+            opened = await self._answer(live, known=known)
         except BaseException:
             self._drop(session.id)
             await asyncio.shield(session._close())
             raise
+        live.is_ready = True
+        return opened
 
     async def _answer(self, live: OpenSession, *, known: bool) -> SessionOpened:
         """The response that opens a session. Settings that it has no field for are sent as events.

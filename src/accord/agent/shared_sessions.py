@@ -31,7 +31,7 @@ class OpenSession:
     `clients` are those that share it; None if it is one client's alone.
     """
 
-    __slots__ = ("clients", "dialect", "is_lost", "is_view", "record", "runner", "session")
+    __slots__ = ("clients", "dialect", "is_lost", "is_ready", "is_view", "record", "runner", "session")
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class OpenSession:
         self.dialect = dialect
         self.is_view = is_view
         self.clients = clients
+        self.is_ready = False
+        """Whether its opening is complete, so that turns may begin."""
         self.is_lost = False
         """Whether this process owns it no more: whatever it still does is neither kept nor sent."""
 

@@ -144,6 +144,13 @@ class TurnRunner:
         self.feed(PromptArrived(prompt))
         return prompt
 
+    def drop(self, request: Prompt) -> OpenPrompt:
+        """Answer a prompt as one that a cancel dropped before it was inserted."""
+        prompt = OpenPrompt(request)
+        output = self._automaton.dropped(prompt)
+        self._ACTIONS[type(output)](self, output)
+        return prompt
+
     async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
         """The answer to a prompt, when all earlier events were sent.
 
