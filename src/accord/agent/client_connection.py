@@ -22,7 +22,7 @@ from accord.agent.settings import OptionValue, Settings
 from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection, Handlers, current_request
-from accord.errors import InvalidParams, LocalProtocolError
+from accord.errors import InvalidParams, LocalProtocolError, StoreError
 from accord.json_values import JsonValue
 from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.client_requests import (
@@ -57,6 +57,8 @@ __all__ = ["ClientConnection", "Extension"]
 
 log = logging.getLogger("accord.agent")
 
+# The reasons of a store that are no trouble of the store.
+CLIENTS_FAULTS = frozenset({"unknown_session", "in_use", "not_owned", "bad_cursor", "lost"})
 # Pages of sessions may be large: so many are made at once, see `Handlers.on`.
 LISTS_AT_ONCE = 4
 
@@ -160,6 +162,9 @@ class ClientConnection:
             try:
                 answer = await serve(self, request)
             except Exception as error:
+                if isinstance(error, StoreError) and error.reason not in CLIENTS_FAULTS:
+                    # The answer has the advice; the file, and what its system says, are here alone.
+                    log.error("%s failed: %s", binding.method.name, error)  # noqa: TRY400 - the reason says all
                 raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
         return binding.encode_result(answer)
 
