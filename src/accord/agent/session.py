@@ -158,6 +158,15 @@ class Session:
             )
         return self._terminals
 
+    def _set_roots(self, roots: Sequence[str]) -> None:
+        """The client opens the session again, with all directories that it has from now on."""
+        self.additional_directories = tuple(roots[1:])
+        self._roots = tuple(roots)
+        self._workspace = None
+        for service in (self._files, self._terminals):
+            if service is not None:
+                service._paths.set_roots(roots)
+
     def _client_terminal(self, terminal_id: str) -> None:
         # Looked up each time: a replay replaces the encoder.
         self._publisher.encoder.client_terminals.add(terminal_id)

@@ -196,6 +196,9 @@ class SessionRegistry:
                 # Its owner process may have ended by now.
                 await self._shut(request.session_id)
             elif live is not None:
+                # v1 rule 17, v2 rule A26: the list is whole. That of a client does not change those of others.
+                if live.clients is None or len(live.clients.attachments) == 1:
+                    live.session._set_roots(roots)
                 return await self._reopen_live(live, replay=request.replay)
             elif shared is not None:
                 return await self._attach(shared, replay=request.replay)
