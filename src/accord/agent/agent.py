@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-import sys
-import threading
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
@@ -26,6 +23,7 @@ from accord.agent.registrations import (
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.shared_sessions import SharedSessions
+from accord.agent.signals import stop_on_signals
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
@@ -448,7 +446,7 @@ class Agent:
         """Serve the client on stdin and stdout until it closes the connection, or until a signal ends this process."""
         serving = asyncio.ensure_future(self.serve(accord.transport.open_stdio()))
         try:
-            with _stop_on_signals(serving.cancel):
+            with stop_on_signals(serving.cancel):
                 await asyncio.wait([serving])
         finally:
             serving.cancel()
@@ -474,19 +472,3 @@ def offer_session_models(agent: Agent) -> None:
     Those were the messages of 2025; a client of today reads the option that `Agent.models` declares.
     """
     agent._registrations.models = True
-
-
-@contextlib.contextmanager
-def _stop_on_signals(end: Callable[[], object]) -> Iterator[None]:
-    """While this lasts, SIGTERM and SIGHUP call `end`, so that the agent closes in order."""
-    loop = asyncio.get_running_loop()
-    taken: list[signal.Signals] = []
-    if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, end)
-            taken.append(number)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)

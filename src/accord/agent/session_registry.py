@@ -196,9 +196,7 @@ class SessionRegistry:
                 # Its owner process may have ended by now.
                 await self._shut(request.session_id)
             elif live is not None:
-                # v1 rule 17, v2 rule A26: the list is whole. That of a client does not change those of others.
-                if live.clients is None or len(live.clients.attachments) == 1:
-                    live.session._set_roots(roots)
+                live.set_roots(roots)
                 return await self._reopen_live(live, replay=request.replay)
             elif shared is not None:
                 return await self._attach(shared, replay=request.replay)
@@ -325,13 +323,11 @@ class SessionRegistry:
             session._connect_servers(servers)
             for handler in self._registrations.on_session:
                 await self._registrations.threads.call(handler, session)
-            opened = await self._answer(live, known=known)
+            return await self._answer(live, known=known)
         except BaseException:
             self._drop(session.id)
             await asyncio.shield(session._close())
             raise
-        live.is_ready = True
-        return opened
 
     async def _answer(self, live: OpenSession, *, known: bool) -> SessionOpened:
         """The response that opens a session. Settings that it has no field for are sent as events.
@@ -352,6 +348,7 @@ class SessionRegistry:
                 session._publisher.publish_soon(event, keep=False)
         # The answer is sent in the very step in which it is returned: events that are released later follow it.
         asyncio.get_running_loop().call_soon(session._publisher.release)
+        live.is_ready = True
         return opened
 
     async def _forget(self, session_id: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -64,6 +64,11 @@ class OpenSession:
         self.session._lost = error
         self.session._publisher.cut_off(error)
         self.runner.store_failed(error)
+
+    def set_roots(self, roots: Sequence[str]) -> None:
+        """A client opens the session again: its list is whole (v1 rule 17, v2 rule A26), and changes no other's."""
+        if self.clients is None or len(self.clients.attachments) == 1:
+            self.session._set_roots(roots)
 
     @property
     def current(self) -> SessionRecord:

@@ -55,7 +55,8 @@ def unwrapped(handler: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(handler, functools.partial):
         handler = handler.func
     # A decorator that was made with `functools.wraps` passes the coroutine on without being one.
-    return inspect.unwrap(handler)
+    function: Callable[..., Any] = inspect.unwrap(handler)
+    return function
 
 
 def runs_on_the_loop(handler: Callable[..., Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shlex
@@ -21,19 +20,18 @@ from accord.agent.turn_values import (
     absolute_directory,
     add_tokens,
     annotated,
-    check_entry,
-    plain_amount,
-    plain_count,
+    check_stop_reason,
+    compacting,
+    plan_event,
+    usage_event,
 )
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
-from accord.protocol.model import UNSET, Maybe
+from accord.protocol.model import UNSET
 from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
 from accord.session.event import (
-    CompactionChanged,
-    Cost,
     Event,
     MessageChanged,
     MessageChunk,
@@ -46,7 +44,6 @@ from accord.session.event import (
     StopReason,
     TokenUsage,
     ToolChanged,
-    UsageChanged,
 )
 from accord.session.event_check import check_event
 from accord.session.option import PermissionOption
@@ -56,8 +53,6 @@ from accord.session.turn_io import QuestionAnswered, QuestionOpened
 from accord.telemetry import NO_SPAN, TRACE_KEYS, OperationSpan
 
 __all__ = ["Turn"]
-
-_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 
 
 class Turn:
@@ -229,29 +224,15 @@ class Turn:
         """Show the plan as a whole; it replaces the one before.
 
         Raises:
-            TypeError: An entry is neither a text nor a `PlanEntry`.
-            ValueError: The status or the priority of an entry is undefined.
+            TypeError: An entry is neither a text nor a `PlanEntry`. ValueError: Its status or priority is undefined.
         """
-        if isinstance(entries, str):
-            raise TypeError("a plan is a list of entries, not a text")
-        steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
-        if meta is not None:
-            meta = checked_json(meta, "meta")
-        plan = PlanChanged(steps, id, meta)
-        check_event(plan)
-        for step in steps:
-            check_entry(step)
+        plan = plan_event(entries, id, None if meta is None else checked_json(meta, "meta"))
         self._plans[id] = plan
         await self.send(plan)
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
-        """Report how many tokens of the context are used, how many fit, and what the session has cost so far.
-
-        Raises:
-            ValueError: A count is negative.
-        """
-        total_cost: Maybe[Cost] = UNSET if cost is None else Cost(plain_amount(cost), currency)
-        await self.send(UsageChanged(plain_count("used", used), plain_count("size", size), total_cost))
+        """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
+        await self.send(usage_event(used, size, cost, currency))
 
     def add_token_usage(
         self,
@@ -287,19 +268,9 @@ class Turn:
     @contextlib.asynccontextmanager
     async def compact(self) -> AsyncIterator[Compaction]:
         """Report that the context is being compacted while the block runs; the summary may be streamed inside."""
-        compaction = Compaction(self.send, new_id("compaction"))
-        await self.send(CompactionChanged(compaction.id, "in_progress"))
-        self._speaker = None
-        try:
+        async with compacting(self.send, new_id("compaction")) as compaction:
+            self.new_message()
             yield compaction
-        except asyncio.CancelledError:
-            await self.send(CompactionChanged(compaction.id, "cancelled"))
-            raise
-        except Exception:
-            await self.send(CompactionChanged(compaction.id, "failed", error="The context could not be compacted"))
-            raise
-        summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
-        await self.send(CompactionChanged(compaction.id, "completed", summary=summary))
 
     # --- tool calls and the end
 
@@ -347,10 +318,7 @@ class Turn:
         Raises:
             ValueError: There is no such stop reason.
         """
-        given: object = stop_reason
-        if given not in _REASONS and not (isinstance(given, str) and given.startswith("_")):
-            known = ", ".join(sorted(_REASONS))
-            raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
+        check_stop_reason(stop_reason)
         self.stop_reason = stop_reason
 
     # --- requests to the user and the client
