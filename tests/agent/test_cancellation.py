@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Turn
+from accord.agent import Agent, Session, Turn
 from accord.agent.open_prompt import OpenPrompt
 from accord.errors import LocalProtocolError
 from accord.session.client_requests import Prompt, PromptAnswered
 from tests.agent.rig import EDITIONS, ELICITS, IN_EVERY_EDITION, Hand, Heard, agent_of, allow, served, until
+from tests.agent.sessions import reopening
 
 PERMISSION = "session/request_permission"
 ANSWERS_AT_THE_END = pytest.mark.parametrize("edition", ["v1", "v2_june"])
@@ -556,6 +558,63 @@ async def test_what_cannot_be_tidied_up_does_not_keep_a_turn_from_its_end(editio
     async with served(agent_of(reply), edition) as hand:
         heard = await hand.turn(await hand.new_session())
     assert heard.stop_reason == ("cancelled" if isinstance(error, asyncio.CancelledError) else "end_turn")
+
+
+@asynccontextmanager
+async def opening(edition: str, texts: list[str]) -> AsyncIterator[tuple[Hand, str, asyncio.Event]]:
+    """A session from before whose `on_session` handler waits for an event; the texts are those of its turns."""
+    ready, opened = asyncio.Event(), asyncio.Event()
+
+    async def reply(turn: Turn) -> None:
+        texts.append(turn.text)
+
+    agent = agent_of(reply)
+    async with served(agent, edition) as hand:
+        session = await hand.new_session()
+        await hand.turn(session, "before")
+
+    @agent.on_session
+    async def wait(_: Session) -> None:
+        opened.set()
+        await ready.wait()
+        texts.append("ready")
+
+    async with served(agent, edition) as hand:
+        await hand.ask(*reopening(hand, session, replay=False))
+        await until(opened.is_set)
+        yield hand, session, ready
+
+
+@IN_EVERY_EDITION
+async def test_a_prompt_that_comes_while_its_session_is_opened_waits_for_that(edition: str) -> None:
+    texts: list[str] = []
+    async with opening(edition, texts) as (hand, session, ready):
+        first = await hand.prompt(session, "first")
+        await hand.drain()
+        assert texts == ["before"]
+        ready.set()
+        second = await hand.prompt(session, "second")
+        await hand.ended(first)
+        await hand.ended(second)
+    assert texts == ["before", "ready", "first", "second"]
+
+
+@IN_EVERY_EDITION
+async def test_a_cancel_reaches_the_prompts_that_wait_for_the_opening_of_their_session(edition: str) -> None:
+    texts: list[str] = []
+    async with opening(edition, texts) as (hand, session, ready):
+        dropped = await hand.prompt(session, "dropped")
+        await hand.cancel(session)
+        later = await hand.prompt(session, "later")
+        await hand.drain()
+        ready.set()
+        answer = await hand.answer_to(dropped)
+        if edition == "v2":
+            assert answer["error"]["code"] == -32800
+        else:
+            assert answer["result"]["stopReason"] == "cancelled"
+        assert (await hand.ended(later)).stop_reason == "end_turn"
+    assert texts == ["before", "ready", "later"]
 
 
 @IN_EVERY_EDITION

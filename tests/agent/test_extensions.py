@@ -114,6 +114,46 @@ async def test_a_failing_extension_says_nothing_of_itself(edition: str, caplog: 
     assert "the secret" in caplog.text
 
 
+class Panic(BaseException):
+    """An exception beside `Exception`."""
+
+
+@pytest.mark.parametrize("error", [Panic("secret"), SystemExit(3)], ids=lambda error: type(error).__name__)
+async def test_an_extension_that_raises_beside_exception_is_answered_and_others_too(
+    error: BaseException,
+) -> None:
+    agent = agent_of(nothing)
+    taken: list[Any] = []
+
+    @agent.request("_fail")
+    async def fail(_: Extension) -> None:
+        raise error
+
+    @agent.request("_fail_in_thread")
+    def fail_in_thread(_: Any) -> None:
+        raise error
+
+    @agent.notification("_fall")
+    async def fall(call: Extension) -> None:
+        taken.append(call.params)
+        raise error
+
+    @agent.notification("_fall_at_once")
+    def fall_at_once(call: Extension) -> None:
+        taken.append(call.params)
+        raise error
+
+    async with served(agent) as hand:
+        for _ in range(2):
+            assert (await hand.request("_fail"))["error"]["code"] == -32603
+            assert (await hand.request("_fail_in_thread"))["error"]["code"] == -32603
+        for name in ("_fall", "_fall_at_once"):
+            for number in range(8):
+                await hand.notify(name, {"number": number})
+        assert await hand.drain() == []
+    assert taken == [{"number": number} for _ in range(2) for number in range(8)]
+
+
 @IN_EVERY_EDITION
 async def test_what_a_file_says_of_itself_answers_an_extension(edition: str, tmp_path: Path) -> None:
     agent = agent_of(nothing)

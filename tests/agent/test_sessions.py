@@ -24,6 +24,7 @@ from accord.session.event import (
 from accord.session.option import Command
 from accord.session.tool import Shown
 from accord.stores import MemoryStore, SessionRecord, SqliteStore
+from accord.workspace import PathOutsideRoots
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 
@@ -108,6 +109,41 @@ async def test_further_directories_belong_to_the_roots(edition: str, tmp_path: P
         listed = (await hand.request("session/list", {}))["result"]["sessions"]
     assert roots == [(str(tmp_path / "here"), str(tmp_path / "more"))]
     assert listed[0]["additionalDirectories"] == more
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("replay", [True, False])
+async def test_a_session_that_is_opened_again_while_it_is_open_has_the_directories_of_the_last_request(
+    edition: str,
+    tmp_path: Path,
+    replay: bool,  # noqa: FBT001
+) -> None:
+    for name in ("here", "first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.txt").write_text(name)
+
+    async def read(turn: Turn) -> None:
+        # Both are made before the directories change.
+        await turn.terminals.run(["true"])
+        try:
+            await turn.say(await turn.files.read(turn.text))
+        except PathOutsideRoots:
+            await turn.say("outside")
+        try:
+            await turn.terminals.run(["true"], cwd=str(Path(turn.text).parent))
+        except PathOutsideRoots:
+            await turn.say(" for commands too")
+
+    here, first, second = (str(tmp_path / name) for name in ("here", "first", "second"))
+    async with served(agent_of(read), edition) as hand:
+        session = await hand.new_session(here, additionalDirectories=[first])
+        assert (await hand.turn(session, f"{first}/note.txt")).text == "first"
+        assert (await hand.turn(session, f"{second}/note.txt")).text == "outside for commands too"
+        heard = await reopen(hand, session, replay=replay, cwd=here, additionalDirectories=[second])
+        assert heard.answer is not None
+        assert "result" in heard.answer
+        assert (await hand.turn(session, f"{first}/note.txt")).text == "outside for commands too"
+        assert (await hand.turn(session, f"{second}/note.txt")).text == "second"
 
 
 @IN_EVERY_EDITION

@@ -106,6 +106,20 @@ async def test_a_session_that_cannot_be_read_is_not_opened(edition: str, call: s
 
 
 @IN_EVERY_EDITION
+async def test_the_log_names_the_file_that_cannot_be_used(
+    edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SqliteStore(tmp_path)  # a directory
+    async with served(echoing(store), edition) as hand:
+        for method, params in (("session/list", {}), ("session/new", NEW)):
+            caplog.clear()
+            assert_told(error_of(await hand.request(method, params)), "failed")
+            assert str(tmp_path) in caplog.text
+            assert str(tmp_path) not in str(hand.received)
+    await store.close()
+
+
+@IN_EVERY_EDITION
 async def test_an_open_session_that_cannot_be_told_again_goes_on(edition: str) -> None:
     store = Breaking()
     async with served(echoing(store), edition) as hand:

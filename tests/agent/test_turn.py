@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from typing import Any
 
@@ -104,6 +105,42 @@ def test_a_handler_that_a_command_cannot_call_is_refused_at_once(handler: Any) -
     agent = Agent("commands", store=None)
     with pytest.raises(TypeError):
         agent.command("clear", "Clear it")(handler)
+
+
+async def yields_later(_: Any) -> Any:
+    yield "a"
+
+
+def yields(_: Any, *_more: Any) -> Any:
+    yield "a"
+
+
+REGISTER: dict[str, Any] = {
+    "prompt": lambda agent: agent.prompt,
+    "command": lambda agent: agent.command("a", "b"),
+    "on_option": lambda agent: agent.on_option,
+    "on_session": lambda agent: agent.on_session,
+    "login": lambda agent: agent.login("a", "b"),
+    "check_login": lambda agent: agent.check_login,
+    "logout": lambda agent: agent.logout,
+    "request": lambda agent: agent.request("_a"),
+    "notification": lambda agent: agent.notification("_a"),
+}
+
+
+@pytest.mark.parametrize("handler", [yields_later, yields, functools.partial(yields), 5], ids=repr)
+@pytest.mark.parametrize("name", REGISTER)
+def test_a_handler_whose_call_would_do_nothing_is_refused_at_once(name: str, handler: Any) -> None:
+    with pytest.raises(TypeError):
+        REGISTER[name](Agent("tested", store=None))(handler)
+
+
+@IN_EVERY_EDITION
+async def test_a_generator_that_a_handler_returns_fails_its_turn(edition: str) -> None:
+    def reply(turn: BlockingTurn) -> Any:
+        return yields(turn)
+
+    assert (await run(reply, edition)).error["code"] == -32603
 
 
 @IN_EVERY_EDITION
@@ -583,6 +620,42 @@ async def test_a_plain_function_that_raises_fails_its_turn_too(edition: str) -> 
         raise RuntimeError(SECRET)
 
     assert (await run(reply, edition)).error["code"] == -32603
+
+
+class Panic(BaseException):
+    """An exception beside `Exception`, as extension modules in other languages raise them."""
+
+
+BESIDE_EXCEPTION = [Panic(SECRET), SystemExit(3), BaseExceptionGroup(SECRET, [Panic(SECRET)])]
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("error", BESIDE_EXCEPTION, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_an_exception_beside_exception_fails_its_turn_and_nothing_else(
+    edition: str,
+    error: BaseException,
+    in_thread: bool,  # noqa: FBT001
+) -> None:
+    async def reply(turn: Turn) -> None:
+        if turn.text == "bad":
+            async with turn.tool("Break"):
+                raise error
+        await turn.say("well")
+
+    def reply_in_thread(turn: BlockingTurn) -> None:
+        if turn.text == "bad":
+            with turn.tool("Break"):
+                raise error
+        turn.say("well")
+
+    async with served(agent_of(reply_in_thread if in_thread else reply), edition) as hand:
+        session = await hand.new_session()
+        heard = await hand.turn(session, "bad")
+        assert heard.error["code"] == -32603
+        assert SECRET not in str(heard.messages)
+        assert [call["status"] for call in heard.tools().values()] == ["failed"]
+        assert (await hand.turn(session, "good")).text == "well"
 
 
 RAISED: list[tuple[RequestError, int, dict[str, Any]]] = [

@@ -44,6 +44,14 @@ async def raises_a_group(_: Any) -> Any:
     raise ExceptionGroup(SECRET, [RuntimeError(SECRET)])
 
 
+class Panic(BaseException):
+    """An exception beside `Exception`, as extension modules in other languages raise them."""
+
+
+async def raises_a_panic(_: Any) -> Any:
+    raise Panic(SECRET)
+
+
 async def returns_text(_: Any) -> Any:
     return SECRET
 
@@ -73,6 +81,7 @@ def raises_at_once(_: Any) -> Any:
 FAULTY = [
     raises,
     raises_a_group,
+    raises_a_panic,
     returns_text,
     returns_another_type,
     returns_the_unserialisable,

@@ -20,7 +20,7 @@ from accord.jsonrpc.message import (
     RequestId,
     Result,
 )
-from accord.jsonrpc.parse import parse
+from accord.jsonrpc.parse import MAX_BATCH_ENTRIES, parse
 from accord.jsonrpc.serialize import TAIL, error_text, notification_head, request_head, result_head
 from tests.jsonrpc.texts import (
     RULES,
@@ -300,6 +300,19 @@ def test_an_array_gets_one_error_under_null_where_the_edition_has_no_batches(tex
 
 
 # --- properties
+
+
+@pytest.mark.parametrize("entry", [b"1", b'{"jsonrpc":"2.0","id":1,"method":"a"}'])
+def test_a_batch_of_too_many_entries_gets_one_error_and_nothing_in_it_is_done(entry: bytes) -> None:
+    rules = RULES["june"]
+    whole = parse(b"[%s]" % b",".join([entry] * MAX_BATCH_ENTRIES), rules)
+    assert isinstance(whole, list)
+    assert len(whole) == MAX_BATCH_ENTRIES
+    refused = parse(b"[%s]" % b",".join([entry] * (MAX_BATCH_ENTRIES + 1)), rules)
+    assert isinstance(refused, Malformed)
+    assert refused.id is None
+    assert refused.error is not None
+    assert refused.error.code == -32600
 
 
 @every_edition

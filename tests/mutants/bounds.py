@@ -9,6 +9,14 @@ MUTANTS = (
     # --- bounded
     Mutant(
         "bounded",
+        "a batch may have any number of entries",
+        "jsonrpc/parse.py",
+        "    if len(value) > MAX_BATCH_ENTRIES:",
+        "    if len(value) > 10**9:",
+        "tests/jsonrpc/test_parse.py::test_a_batch_of_too_many_entries_gets_one_error_and_nothing_in_it_is_done",
+    ),
+    Mutant(
+        "bounded",
         "a run has no budget",
         "connection/update_batches.py",
         "        return not budget.full\n",

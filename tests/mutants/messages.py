@@ -184,6 +184,22 @@ MUTANTS = (
     ),
     Mutant(
         "one answer",
+        "a handler that raises beside Exception is not answered",
+        "connection/incoming.py",
+        "            except BaseException as problem:  # noqa: BLE001 - whatever a handler",
+        "            except Exception as problem:  # noqa: BLE001 - whatever a handler",
+        ANSWERS + "test_a_faulty_handler_is_an_internal_error_that_says_only_where_to_look",
+    ),
+    Mutant(
+        "one answer",
+        "a turn whose handler raises beside Exception counts as cancelled",
+        "agent/threads.py",
+        "        raise _beside_exception(error) from error\n",
+        "        raise\n",
+        "tests/agent/test_turn.py::test_an_exception_beside_exception_fails_its_turn_and_nothing_else[False-Panic-v1]",
+    ),
+    Mutant(
+        "one answer",
         "the text of an exception crosses the wire",
         "connection/error_objects.py",
         '    return ErrorObject(-32603, "Internal error", {"correlationId": correlation_id})',

@@ -4,6 +4,8 @@ from tests.mutants.mutant import Mutant
 
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
+CANCELLATION = "tests/agent/test_cancellation.py::"
+WRONG_VALUES = "tests/agent/test_wrong_values.py::"
 
 MUTANTS = (
     # --- kept
@@ -38,6 +40,30 @@ MUTANTS = (
         "        if self._store is not None or not self._is_idle:\n            return False\n        if not show:\n",
         "        if not self._is_idle:\n            return False\n        if not show:\n",
         "tests/agent/test_publisher.py::test_an_event_is_not_published_at_once_where_it_has_to_be_kept_first",
+    ),
+    Mutant(
+        "turns",
+        "a turn begins while its session is being opened",
+        "agent/session_registry.py",
+        "live.is_view or not live.is_ready else live.runner",
+        "live.is_view else live.runner",
+        CANCELLATION + "test_a_prompt_that_comes_while_its_session_is_opened_waits_for_that[v1]",
+    ),
+    Mutant(
+        "turns",
+        "a cancel passes over the prompts that wait for the opening of their session",
+        "agent/client_connection.py",
+        "            early.is_dropped = True\n",
+        "            pass\n",
+        CANCELLATION + "test_a_cancel_reaches_the_prompts_that_wait_for_the_opening_of_their_session[v1]",
+    ),
+    Mutant(
+        "kept",
+        "an event that no process can read again is kept",
+        "agent/turn.py",
+        "        self._check()\n        check_event(event)\n",
+        "        self._check()\n",
+        WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
     ),
     Mutant(
         "kept",

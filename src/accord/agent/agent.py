@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-import sys
-import threading
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
-from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for
+from accord.agent.registrations import (
+    PROMPT_KINDS,
+    LoginGate,
+    PromptKind,
+    Registrations,
+    arguments_for,
+    check_handler,
+)
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.shared_sessions import SharedSessions
+from accord.agent.signals import stop_on_signals
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
@@ -165,12 +170,17 @@ class Agent:
     @overload
     def prompt(self, /, *, accepts: Iterable[PromptKind] = ()) -> Callable[[P], P]: ...
     def prompt(self, handler: P | None = None, /, *, accepts: Iterable[PromptKind] = ()) -> P | Callable[[P], P]:
-        """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource."""
+        """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource.
+
+        Raises:
+            TypeError: The handler, here and everywhere else, is no function, or is a generator.
+        """
         kinds = frozenset(accepts)
         if not kinds <= PROMPT_KINDS:
             raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
 
         def register(given: P) -> P:
+            check_handler(given)
             if self._registrations.prompt is not None:
                 raise ValueError("there is one handler for prompts")
             self._registrations.prompt, self._registrations.accepts = given, kinds
@@ -191,6 +201,7 @@ class Agent:
             raise ValueError("the name of a command is one word, without the slash")
 
         def register(handler: C) -> C:
+            check_handler(handler)
             arguments_for(handler, None, "")
             self._registrations.commands[name] = (Command(name, description, hint), handler)
             return handler
@@ -265,11 +276,13 @@ class Agent:
 
         An exception in it refuses the change; a `RequestError` also says why.
         """
+        check_handler(handler)
         self._registrations.on_option.append(handler)
         return handler
 
     def on_session(self, handler: S) -> S:
         """Register a handler that gets every session that is opened, new or from before, before it is used."""
+        check_handler(handler)
         self._registrations.on_session.append(handler)
         return handler
 
@@ -282,6 +295,7 @@ class Agent:
         """
 
         def register(handler: L) -> L:
+            check_handler(handler)
             self._registrations.logins[id] = (AuthMethod(id, name, "agent", description), handler)
             return handler
 
@@ -305,11 +319,13 @@ class Agent:
 
     def check_login(self, handler: K) -> K:
         """Register the function that returns whether there is a login. It is called before a session is opened."""
+        check_handler(handler)
         self._registrations.check_login = handler
         return handler
 
     def logout(self, handler: X) -> X:
         """Register the function that forgets the login."""
+        check_handler(handler)
         self._registrations.logout = handler
         return handler
 
@@ -320,6 +336,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: E) -> E:
+            check_handler(handler)
             self._registrations.requests[name] = handler
             return handler
 
@@ -330,6 +347,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: N) -> N:
+            check_handler(handler)
             self._registrations.notifications[name] = handler
             return handler
 
@@ -428,7 +446,7 @@ class Agent:
         """Serve the client on stdin and stdout until it closes the connection, or until a signal ends this process."""
         serving = asyncio.ensure_future(self.serve(accord.transport.open_stdio()))
         try:
-            with _stop_on_signals(serving.cancel):
+            with stop_on_signals(serving.cancel):
                 await asyncio.wait([serving])
         finally:
             serving.cancel()
@@ -454,19 +472,3 @@ def offer_session_models(agent: Agent) -> None:
     Those were the messages of 2025; a client of today reads the option that `Agent.models` declares.
     """
     agent._registrations.models = True
-
-
-@contextlib.contextmanager
-def _stop_on_signals(end: Callable[[], object]) -> Iterator[None]:
-    """While this lasts, SIGTERM and SIGHUP call `end`, so that the agent closes in order."""
-    loop = asyncio.get_running_loop()
-    taken: list[signal.Signals] = []
-    if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, end)
-            taken.append(number)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)

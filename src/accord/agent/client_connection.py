@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, cast
 
 from accord.agent.client import Client
-from accord.agent.open_prompt import OpenPrompt
+from accord.agent.open_prompt import EarlyPrompt, OpenPrompt
 from accord.agent.registrations import LoginGate, Registrations, called
 from accord.agent.request_errors import answerable
 from accord.agent.session import Session
@@ -22,7 +22,7 @@ from accord.agent.settings import OptionValue, Settings
 from accord.agent.shared_sessions import SharedSessions
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection, Handlers, current_request
-from accord.errors import InvalidParams, LocalProtocolError
+from accord.errors import InvalidParams, LocalProtocolError, StoreError
 from accord.json_values import JsonValue
 from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.client_requests import (
@@ -57,6 +57,8 @@ __all__ = ["ClientConnection", "Extension"]
 
 log = logging.getLogger("accord.agent")
 
+# The reasons of a store that are no trouble of the store.
+CLIENTS_FAULTS = frozenset({"unknown_session", "in_use", "not_owned", "bad_cursor", "lost"})
 # Pages of sessions may be large: so many are made at once, see `Handlers.on`.
 LISTS_AT_ONCE = 4
 
@@ -111,6 +113,8 @@ class ClientConnection:
             handlers.on_extension_notification(name, handler)
         self._dialect: Dialect | None = None
         self._client: Client | None = None
+        self._early: dict[str, list[EarlyPrompt]] = {}
+        """The prompts that wait for the opening of their sessions, in the order of their arrival."""
         self._sessions = SessionRegistry(
             registrations,
             store,
@@ -158,6 +162,9 @@ class ClientConnection:
             try:
                 answer = await serve(self, request)
             except Exception as error:
+                if isinstance(error, StoreError) and error.reason not in CLIENTS_FAULTS:
+                    # The answer has the advice; the file, and what its system says, are here alone.
+                    log.error("%s failed: %s", binding.method.name, error)  # noqa: TRY400 - the reason says all
                 raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
         return binding.encode_result(answer)
 
@@ -213,36 +220,48 @@ class ClientConnection:
 
     # --- prompts
 
-    def _prompt_arrived(self, binding: Binding, params: Any) -> tuple[TurnRunner, OpenPrompt] | Prompt:
+    def _prompt_arrived(self, binding: Binding, params: Any) -> tuple[TurnRunner, OpenPrompt] | EarlyPrompt:
         """Queue a prompt when it is read: its place among the others does not depend on when its request is handled.
 
-        Returns the prompt alone where its session is not open, or not yet.
+        Returns the prompt alone where its session is not open, or not yet, or earlier ones wait for that.
         """
         request: Prompt = binding.decode_params(params)
-        runner = self._sessions.runner(request.session_id)
+        session_id = request.session_id
+        runner = None if session_id in self._early else self._sessions.runner(session_id)
         if runner is None:
-            return request
+            early = EarlyPrompt(request)
+            self._early.setdefault(session_id, []).append(early)
+            return early
         runner.check(request)
         return runner, runner.arrive(request)
 
     async def _prompt(self, binding: Binding, _: Any) -> Any:
         request = current_request()
         assert request is not None  # noqa: S101 - a handler of requests runs inside one
-        arrived = cast("tuple[TurnRunner, OpenPrompt] | Prompt", request.arrival)
+        arrived = cast("tuple[TurnRunner, OpenPrompt] | EarlyPrompt", request.arrival)
         runner, prompt = arrived if isinstance(arrived, tuple) else await self._settled_prompt(arrived)
         prompt.request_id = request.id
         return binding.encode_result(await runner.answer(prompt, is_open=lambda: self.connection.is_open))
 
-    async def _settled_prompt(self, request: Prompt) -> tuple[TurnRunner, OpenPrompt]:
+    async def _settled_prompt(self, early: EarlyPrompt) -> tuple[TurnRunner, OpenPrompt]:
         """A prompt whose session was not open when it arrived: it may be opening."""
-        runner = await self._sessions.settled(request.session_id)
+        request, session_id = early.request, early.request.session_id
+        try:
+            runner = await self._sessions.settled(session_id)
+        finally:
+            self._early[session_id].remove(early)
+            if not self._early[session_id]:
+                del self._early[session_id]
         if runner is None:
-            raise self._sessions.unknown(request.session_id)
+            raise self._sessions.unknown(session_id)
         runner.check(request)
-        return runner, runner.arrive(request)
+        return runner, runner.drop(request) if early.is_dropped else runner.arrive(request)
 
     def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:
-        runner = self._sessions.runner(dialect.decode_cancel(params).session_id)
+        session_id = dialect.decode_cancel(params).session_id
+        for early in self._early.get(session_id, ()):
+            early.is_dropped = True
+        runner = self._sessions.runner(session_id)
         if runner is not None:
             runner.feed(CancelRequested())
 

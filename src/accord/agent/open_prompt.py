@@ -10,7 +10,18 @@ from accord.agent.session import new_id
 from accord.errors import AccordError, StoreError
 from accord.session.client_requests import Prompt, PromptAnswered
 
-__all__ = ["OpenPrompt"]
+__all__ = ["EarlyPrompt", "OpenPrompt"]
+
+
+class EarlyPrompt:
+    """A prompt whose session was not open when it arrived; the session may be opening."""
+
+    __slots__ = ("is_dropped", "request")
+
+    def __init__(self, request: Prompt) -> None:
+        self.request = request
+        self.is_dropped = False
+        """Whether a cancel of its session came behind it."""
 
 
 class OpenPrompt:

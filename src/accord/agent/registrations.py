@@ -8,16 +8,25 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from accord.agent.threads import HandlerThreads
+from accord.agent.threads import HandlerThreads, awaited, unwrapped
 from accord.errors import AuthRequired, InvalidParams
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
 
-__all__ = ["LoginGate", "PromptKind", "Registrations", "arguments_for", "called", "kind_of", "no_prompt"]
+__all__ = [
+    "LoginGate",
+    "PromptKind",
+    "Registrations",
+    "arguments_for",
+    "called",
+    "check_handler",
+    "kind_of",
+    "no_prompt",
+]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
 """The content of prompts beside text and links."""
@@ -29,11 +38,25 @@ CATEGORIES = ("mode", "model", "model_config", "thought_level")
 
 async def called(handler: AnyHandler, *arguments: Any) -> Any:
     """Call a listener on the loop, whether it is a coroutine function or not."""
+    return await awaited(_called(handler, arguments))
+
+
+async def _called(handler: AnyHandler, arguments: tuple[Any, ...]) -> Any:
     result = handler(*arguments)
-    if inspect.isawaitable(result):
-        awaited: Awaitable[Any] = result
-        return await awaited
-    return result
+    return await result if inspect.isawaitable(result) else result
+
+
+def check_handler(handler: AnyHandler) -> None:
+    """Refuse what is never called, or whose call does nothing.
+
+    Raises:
+        TypeError: It cannot be called, or it is a generator.
+    """
+    if not callable(handler):
+        raise TypeError(f"a handler is a function, not a {type(handler).__name__}")
+    function = unwrapped(handler)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError("a handler is no generator: what it yields is sent nowhere; await turn.say(...) instead")
 
 
 def arguments_for(handler: AnyHandler, turn: Any, argument: str) -> tuple[Any, ...]:

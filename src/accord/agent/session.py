@@ -39,6 +39,7 @@ from accord.session.event import (
     Noticed,
     Severity,
 )
+from accord.session.event_check import check_event
 from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
 from accord.session.turn_io import BackgroundChanged, Input
@@ -157,6 +158,15 @@ class Session:
             )
         return self._terminals
 
+    def _set_roots(self, roots: Sequence[str]) -> None:
+        """The client opens the session again, with all directories that it has from now on."""
+        self.additional_directories = tuple(roots[1:])
+        self._roots = tuple(roots)
+        self._workspace = None
+        for service in (self._files, self._terminals):
+            if service is not None:
+                service._paths.set_roots(roots)
+
     def _client_terminal(self, terminal_id: str) -> None:
         # Looked up each time: a replay replaces the encoder.
         self._publisher.encoder.client_terminals.add(terminal_id)
@@ -266,18 +276,24 @@ class Session:
 
     async def set_commands(self, commands: Sequence[Command]) -> None:
         """Offer other slash commands in this session; those that no handler was registered for come as prompts."""
+        changed = CommandsChanged(list(commands))
+        check_event(changed)
         self._commands = list(commands)
-        await self._publisher.publish(CommandsChanged(self.commands), keep=False)
+        await self._publisher.publish(changed, keep=False)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title; lists show it too. None takes it away."""
+        changed = InfoChanged(title=title)
+        check_event(changed)
         self.title = title
         await self._patch(title=title)
-        await self.send(InfoChanged(title=title))
+        await self.send(changed)
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """Show the user something once; it is not kept. A client without notices gets it as a message, which is."""
-        await self._publish_notice(Noticed(title, severity, description))
+        notice = Noticed(title, severity, description)
+        check_event(notice)
+        await self._publish_notice(notice)
 
     async def _publish_notice(self, notice: Noticed) -> None:
         if self.client.capabilities.notices:
@@ -292,9 +308,11 @@ class Session:
 
         Raises:
             LocalProtocolError: The session is closed.
+            TypeError: A value in the event has a type that its field does not take.
         """
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
+        check_event(event)
         if type(event) is Noticed:
             await self._publish_notice(event)
         else:

@@ -92,6 +92,11 @@ class SessionPaths:
         self._workspace = workspace
         self._disk: Disk | None = None
 
+    def set_roots(self, roots: Sequence[str]) -> None:
+        """Bound all later paths to other roots."""
+        self._roots = [_normal(root) for root in roots]
+        self._disk = None
+
     @property
     def cwd(self) -> str:
         return self._roots[0]

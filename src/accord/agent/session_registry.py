@@ -121,9 +121,9 @@ class SessionRegistry:
         return live.session
 
     def runner(self, session_id: str) -> TurnRunner | None:
-        """The session's turn runner, if it is open here and no view."""
+        """The session's turn runner, if its opening is complete and it is no view."""
         live = self._get(session_id)
-        return None if live is None or live.is_view else live.runner
+        return None if live is None or live.is_view or not live.is_ready else live.runner
 
     async def settled(self, session_id: str) -> TurnRunner | None:
         """The same, after a concurrent opening or closing of the session."""
@@ -195,6 +195,7 @@ class SessionRegistry:
                 # Its owner process may have ended by now.
                 await self._shut(request.session_id)
             elif live is not None:
+                live.set_roots(roots)
                 return await self._reopen_live(live, replay=request.replay)
             elif shared is not None:
                 return await self._attach(shared, replay=request.replay)
@@ -346,6 +347,7 @@ class SessionRegistry:
                 session._publisher.publish_soon(event, keep=False)
         # The answer is sent in the very step in which it is returned: events that are released later follow it.
         asyncio.get_running_loop().call_soon(session._publisher.release)
+        live.is_ready = True
         return opened
 
     async def _forget(self, session_id: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -31,7 +31,7 @@ class OpenSession:
     `clients` are those that share it; None if it is one client's alone.
     """
 
-    __slots__ = ("clients", "dialect", "is_lost", "is_view", "record", "runner", "session")
+    __slots__ = ("clients", "dialect", "is_lost", "is_ready", "is_view", "record", "runner", "session")
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class OpenSession:
         self.dialect = dialect
         self.is_view = is_view
         self.clients = clients
+        self.is_ready = False
+        """Whether its opening is complete, so that turns may begin."""
         self.is_lost = False
         """Whether this process owns it no more: whatever it still does is neither kept nor sent."""
 
@@ -62,6 +64,11 @@ class OpenSession:
         self.session._lost = error
         self.session._publisher.cut_off(error)
         self.runner.store_failed(error)
+
+    def set_roots(self, roots: Sequence[str]) -> None:
+        """A client opens the session again: its list is whole (v1 rule 17, v2 rule A26), and changes no other's."""
+        if self.clients is None or len(self.clients.attachments) == 1:
+            self.session._set_roots(roots)
 
     @property
     def current(self) -> SessionRecord:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from accord.time_scale import scaled
 
-__all__ = ["MAX_THREADS", "HandlerScope", "HandlerThreads", "blocking_view", "runs_on_the_loop"]
+__all__ = ["MAX_THREADS", "HandlerScope", "HandlerThreads", "awaited", "blocking_view", "runs_on_the_loop", "unwrapped"]
 
 log = logging.getLogger("accord.agent")
 
@@ -50,19 +50,45 @@ def blocking_view(value: Any, _: HandlerScope) -> Any:
     return value
 
 
+def unwrapped(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """The function inside of partials and decorators."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    # A decorator that was made with `functools.wraps` passes the coroutine on without being one.
+    function: Callable[..., Any] = inspect.unwrap(handler)
+    return function
+
+
 def runs_on_the_loop(handler: Callable[..., Any]) -> bool:
     """Whether a handler is a coroutine function, or a partial, a method, an object or a wrapper of one."""
     # Nearly all are a plain `async def`: the closer look below takes 0.6 us, a hundredth of a small turn.
     if type(handler) is FunctionType and handler.__code__.co_flags & inspect.CO_COROUTINE and not handler.__dict__:
         return True
-    while isinstance(handler, functools.partial):
-        handler = handler.func
-    # A decorator that was made with `functools.wraps` passes the coroutine on without being one.
-    handler = inspect.unwrap(handler)
+    handler = unwrapped(handler)
     if inspect.iscoroutinefunction(handler):
         return True
     call = getattr(type(handler), "__call__", None)  # noqa: B004 - that of an object
     return not inspect.isroutine(handler) and inspect.iscoroutinefunction(call)
+
+
+async def awaited(work: Awaitable[T]) -> T:
+    """Await the work of an author's handler; an exception beside `Exception` becomes a `RuntimeError`.
+
+    An `exit()` in a handler, or the panic of an extension module, ends what the handler was called for, and neither the
+    loop nor an unanswered request. An interrupt by the keyboard goes on to the program.
+    """
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise _beside_exception(error) from error
+
+
+def _beside_exception(error: BaseException) -> RuntimeError:
+    failure = RuntimeError(f"the handler raised {type(error).__name__}")
+    failure.__cause__ = error
+    return failure
 
 
 @dataclass(slots=True)
@@ -180,7 +206,7 @@ class HandlerScope:
         with self._lock:
             if call not in self._calls:
                 return
-            task = self._calls[call].task = self._loop.create_task(_awaited(verb, arguments, named), context=context)
+            task = self._calls[call].task = self._loop.create_task(_called(verb, arguments, named), context=context)
         task.add_done_callback(functools.partial(self._end, call))
 
     def _end(self, call: Future[Any], task: asyncio.Task[Any]) -> None:
@@ -226,7 +252,7 @@ class HandlerScope:
             await end()
 
 
-async def _awaited(verb: Callable[..., Awaitable[T]], arguments: Any, named: Any) -> T:
+async def _called(verb: Callable[..., Awaitable[T]], arguments: Any, named: Any) -> T:
     return await verb(*arguments, **named)
 
 
@@ -263,13 +289,15 @@ class HandlerThreads:
         An awaitable result of a function in a thread is awaited on the loop.
         """
         if runs_on_the_loop(handler):
-            return await handler(*arguments)
+            return await awaited(handler(*arguments))
         parent = _scope.get()
         depth = 0 if parent is None else parent.depth + 1
         if depth > MAX_DEPTH:
             raise RecursionError("handlers call each other without an end")
         result = await self.run(handler, *arguments, depth=depth)
-        return await result if inspect.isawaitable(result) else result
+        if inspect.isgenerator(result) or inspect.isasyncgen(result):
+            raise TypeError("a handler returned a generator, which is sent nowhere: let it await turn.say(...)")
+        return await awaited(result) if inspect.isawaitable(result) else result
 
     async def run(self, function: Callable[..., Any], *arguments: Any, depth: int = 0) -> Any:
         """Run a plain function in a thread, with a copy of this context and with views of the arguments.
@@ -375,11 +403,10 @@ def _work(
         try:
             result = context.run(_inside, scope, function, arguments)
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller
-            # No future may hold these, or they would end the loop.
-            unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
-            failure = RuntimeError(f"the handler raised {type(error).__name__}") if unfit else error
-            if unfit:
-                failure.__cause__ = error
+            failure = error
+            # No future may hold these, or they would end the loop; nothing that awaits it catches others.
+            if isinstance(error, StopIteration) or not isinstance(error, Exception | asyncio.CancelledError):
+                failure = _beside_exception(error)
     with contextlib.suppress(RuntimeError):  # the loop is closed
         loop.call_soon_threadsafe(_settle, ended, result, failure)
 

@@ -18,6 +18,7 @@ from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
+from accord.session.event_check import check_event
 from accord.session.tool import (
     FINISHED,
     Diff,
@@ -64,8 +65,12 @@ def tool_content(item: Showable) -> ToolContent:
             return Diff([item])
         case Shown() | Diff() | TerminalView() | Unknown():
             return item
-        case _:
+        case Viewable():
             return item.view
+        case _:
+            raise TypeError(
+                f"a {type(item).__name__} cannot be shown: a text, a block, a file change or a terminal can"
+            )
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -115,7 +120,7 @@ class Tool:
         status: ToolStatus,
         name: str | None,
         raw_input: Any,
-        locations: Sequence[Location | str],
+        locations: Sequence[Location | str | os.PathLike[str]],
         cancellable: bool,
         background: bool,
         meta: Meta | None,
@@ -155,6 +160,7 @@ class Tool:
         self._span: OperationSpan = NO_SPAN
         self._on_stop: Callable[[], None] | None = None
         """Called when the client cancels this call, for a context that is no task: that of a blocking one."""
+        check_event(self._created())
 
     def __repr__(self) -> str:
         return f"<tool call {self.title!r}, {self.status}>"
@@ -185,23 +191,24 @@ class Tool:
             self._note_begin()
             if self._cancellable:
                 self._session._cancellable[self.id] = self._stop
-            await self._publish(
-                ToolChanged(
-                    self.id,
-                    title=self.title,
-                    kind=self.kind,
-                    status=self.status,
-                    name=self.name or UNSET,
-                    locations=list(self.locations) or UNSET,
-                    raw_input=self.raw_input,
-                    cancellable=True if self._cancellable else UNSET,
-                    created=True,
-                    meta=self._meta or UNSET,
-                )
-            )
+            await self._publish(self._created())
             if self.background:
                 self._session._announce("tool_call", self.id)
         return self
+
+    def _created(self) -> ToolChanged:
+        return ToolChanged(
+            self.id,
+            title=self.title,
+            kind=self.kind,
+            status=self.status,
+            name=self.name or UNSET,
+            locations=list(self.locations) or UNSET,
+            raw_input=self.raw_input,
+            cancellable=True if self._cancellable else UNSET,
+            created=True,
+            meta=self._meta or UNSET,
+        )
 
     def _note_begin(self) -> None:
         if self._on_begin is not None and self.status != "pending":
@@ -314,12 +321,16 @@ class Tool:
 
         Raises:
             ValueError: The status is one that ends the call.
-            TypeError: The input or output is no JSON value.
+            TypeError: The input or output is no JSON value, or another value is no text.
         """
         if isinstance(status, str) and status in FINISHED:
             raise ValueError("a tool call is ended by complete, fail or cancel")
         raw_input = input if input is UNSET else checked_json(input, "input")
         raw_output = output if output is UNSET else checked_json(output, "output")
+        changed = ToolChanged(
+            self.id, title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output, meta=meta
+        )
+        check_event(changed)
         for name, value in (("title", title), ("kind", kind), ("status", status)):
             if value is not UNSET:
                 setattr(self, name, value)
@@ -327,19 +338,16 @@ class Tool:
             self.raw_input = raw_input
         await self.start()
         self._note_begin()
-        await self._publish(
-            ToolChanged(
-                self.id, title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output, meta=meta
-            )
-        )
+        await self._publish(changed)
 
     async def show(self, *items: Showable) -> None:
         """Append content."""
         await self.start()
         for item in items:
-            content = tool_content(item)
-            self.content.append(content)
-            await self._publish(ToolContentAdded(self.id, content))
+            added = ToolContentAdded(self.id, tool_content(item))
+            check_event(added)
+            self.content.append(added.content)
+            await self._publish(added)
 
     async def stream(self, text: str) -> None:
         """Append a piece of text; pieces that follow each other read as one where an edition can grow a text."""
@@ -348,19 +356,25 @@ class Tool:
     async def replace(self, *items: Showable) -> None:
         """Replace all content."""
         await self.start()
-        self.content = [tool_content(item) for item in items]
-        await self._publish(ToolChanged(self.id, content=list(self.content)))
+        content = [tool_content(item) for item in items]
+        changed = ToolChanged(self.id, content=list(content))
+        check_event(changed)
+        self.content = content
+        await self._publish(changed)
 
     async def diff(self, path: str | os.PathLike[str], old: str | None, new: str | None) -> None:
         """Show a change to a file: `old` is None for a new one, `new` for one that is gone."""
         operation = "add" if old is None else "delete" if new is None else "modify"
         await self.show(FileChange(self._absolute(self._session, path), old, new, operation))
 
-    async def locate(self, *places: Location | str) -> None:
+    async def locate(self, *places: Location | str | os.PathLike[str]) -> None:
         """Report the locations it works on now, so that an editor can follow; replaces the earlier ones."""
-        self.locations = [self._located(self._session, place) for place in places]
+        locations = [self._located(self._session, place) for place in places]
+        changed = ToolChanged(self.id, locations=list(locations))
+        check_event(changed)
+        self.locations = locations
         await self.start()
-        await self._publish(ToolChanged(self.id, locations=list(self.locations)))
+        await self._publish(changed)
 
     def _subject(self) -> ToolChanged:
         """The tool call as a permission request sends it."""
@@ -379,7 +393,7 @@ class Tool:
         return os.path.normpath(os.path.join(session.cwd, text))  # noqa: PTH118 - no disk is asked
 
     @classmethod
-    def _located(cls, session: Session, place: Location | str) -> Location:
-        if isinstance(place, str):
-            return Location(cls._absolute(session, place))
-        return msgspec.structs.replace(place, path=cls._absolute(session, place.path))
+    def _located(cls, session: Session, place: Location | str | os.PathLike[str]) -> Location:
+        if isinstance(place, Location):
+            return msgspec.structs.replace(place, path=cls._absolute(session, place.path))
+        return Location(cls._absolute(session, place))

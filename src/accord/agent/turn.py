@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,16 +15,23 @@ from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, P
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
-from accord.agent.turn_values import Compaction, absolute_directory, add_tokens, annotated, check_entry
+from accord.agent.turn_values import (
+    Compaction,
+    absolute_directory,
+    add_tokens,
+    annotated,
+    check_stop_reason,
+    compacting,
+    plan_event,
+    usage_event,
+)
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
-from accord.protocol.model import UNSET, Maybe
+from accord.protocol.model import UNSET
 from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
 from accord.session.event import (
-    CompactionChanged,
-    Cost,
     Event,
     MessageChanged,
     MessageChunk,
@@ -37,8 +44,8 @@ from accord.session.event import (
     StopReason,
     TokenUsage,
     ToolChanged,
-    UsageChanged,
 )
+from accord.session.event_check import check_event
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -46,8 +53,6 @@ from accord.session.turn_io import QuestionAnswered, QuestionOpened
 from accord.telemetry import NO_SPAN, TRACE_KEYS, OperationSpan
 
 __all__ = ["Turn"]
-
-_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 
 
 class Turn:
@@ -158,6 +163,9 @@ class Turn:
         """Send text, or any blocks, to the user. Pieces that follow each other are one message.
 
         Returns the id of the message.
+
+        Raises:
+            TypeError: The content is neither a text nor a block, nor a list of blocks.
         """
         if self._speaker != "agent":
             self._begin("agent")
@@ -213,19 +221,18 @@ class Turn:
         id: str = "plan",  # noqa: A002
         meta: Meta | None = None,
     ) -> None:
-        """Show the plan as a whole; it replaces the one before."""
-        steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
-        for step in steps:
-            check_entry(step)
-        if meta is not None:
-            meta = checked_json(meta, "meta")
-        self._plans[id] = PlanChanged(steps, id, meta)
-        await self.send(self._plans[id])
+        """Show the plan as a whole; it replaces the one before.
+
+        Raises:
+            TypeError: An entry is neither a text nor a `PlanEntry`. ValueError: Its status or priority is undefined.
+        """
+        plan = plan_event(entries, id, None if meta is None else checked_json(meta, "meta"))
+        self._plans[id] = plan
+        await self.send(plan)
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
-        total_cost: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
-        await self.send(UsageChanged(used, size, total_cost))
+        await self.send(usage_event(used, size, cost, currency))
 
     def add_token_usage(
         self,
@@ -261,19 +268,9 @@ class Turn:
     @contextlib.asynccontextmanager
     async def compact(self) -> AsyncIterator[Compaction]:
         """Report that the context is being compacted while the block runs; the summary may be streamed inside."""
-        compaction = Compaction(self.send, new_id("compaction"))
-        await self.send(CompactionChanged(compaction.id, "in_progress"))
-        self._speaker = None
-        try:
+        async with compacting(self.send, new_id("compaction")) as compaction:
+            self.new_message()
             yield compaction
-        except asyncio.CancelledError:
-            await self.send(CompactionChanged(compaction.id, "cancelled"))
-            raise
-        except Exception:
-            await self.send(CompactionChanged(compaction.id, "failed", error="The context could not be compacted"))
-            raise
-        summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
-        await self.send(CompactionChanged(compaction.id, "completed", summary=summary))
 
     # --- tool calls and the end
 
@@ -285,7 +282,7 @@ class Turn:
         status: ToolStatus = "in_progress",
         name: str | None = None,
         input: JsonValue = UNSET,  # noqa: A002 - what it is called
-        locations: Sequence[Location | str] = (),
+        locations: Sequence[Location | str | os.PathLike[str]] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
         background: bool = False,
@@ -321,9 +318,7 @@ class Turn:
         Raises:
             ValueError: There is no such stop reason.
         """
-        if stop_reason not in _REASONS and not stop_reason.startswith("_"):
-            known = ", ".join(sorted(_REASONS))
-            raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
+        check_stop_reason(stop_reason)
         self.stop_reason = stop_reason
 
     # --- requests to the user and the client
@@ -456,8 +451,13 @@ class Turn:
     # --- events
 
     async def send(self, event: Event) -> None:
-        """Send an event of this turn for which there is no method here."""
+        """Send an event of this turn for which there is no method here.
+
+        Raises:
+            TypeError: A value in it has a type that its field does not take.
+        """
         self._check()
+        check_event(event)
         if type(event) is Noticed:
             await self.session._publish_notice(event)
         else:

@@ -144,6 +144,13 @@ class TurnRunner:
         self.feed(PromptArrived(prompt))
         return prompt
 
+    def drop(self, request: Prompt) -> OpenPrompt:
+        """Answer a prompt as one that a cancel dropped before it was inserted."""
+        prompt = OpenPrompt(request)
+        output = self._automaton.dropped(prompt)
+        self._ACTIONS[type(output)](self, output)
+        return prompt
+
     async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
         """The answer to a prompt, when all earlier events were sent.
 
@@ -269,6 +276,7 @@ class TurnRunner:
             else:
                 handler = self._registrations.commands[turn.command][1]
                 await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
+            turn.finish(turn.stop_reason)  # checked again: it may have been set by hand
             await self._tidy(turn, "completed")
             await self._session._publisher.flush()
             end = (

@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import operator
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from accord.jsonrpc.plain import plain_text
-from accord.protocol.model import Unknown
-from accord.session.content import Annotations, Block, Blocks, blocks_of
-from accord.session.event import CompactionChunk, Event, PlanEntry, TokenUsage
+from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
+from accord.session.event import (
+    CompactionChanged,
+    CompactionChunk,
+    Cost,
+    Event,
+    Meta,
+    PlanChanged,
+    PlanEntry,
+    TokenUsage,
+    UsageChanged,
+)
+from accord.session.event_check import check_event
 
-__all__ = ["Compaction", "absolute_directory", "add_tokens", "annotated", "check_entry"]
+__all__ = [
+    "Compaction",
+    "absolute_directory",
+    "add_tokens",
+    "annotated",
+    "check_stop_reason",
+    "compacting",
+    "plan_event",
+    "usage_event",
+]
 
 PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
 PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 
 
-def check_entry(entry: PlanEntry) -> None:
-    """Check that the status and priority of a plan's entry are defined.
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+
+
+def check_stop_reason(reason: object) -> None:
+    """Check that a turn can end so.
 
     Raises:
-        ValueError: Its status or its priority is undefined, and no extension (`_name`).
+        ValueError: There is no such stop reason.
     """
-    _check_word(entry.status, PLAN_STATUSES, "status")
-    _check_word(entry.priority, PLAN_PRIORITIES, "priority")
+    if reason not in STOP_REASONS and not (isinstance(reason, str) and reason.startswith("_")):
+        known = ", ".join(sorted(STOP_REASONS))
+        raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
+
+
+def plan_event(entries: Iterable[PlanEntry | str], plan_id: str, meta: Meta | None) -> PlanChanged:
+    """A plan of entries and texts.
+
+    Raises:
+        TypeError: An entry is neither a text nor a `PlanEntry`.
+        ValueError: The status or the priority of an entry is undefined, and no extension (`_name`).
+    """
+    if isinstance(entries, str):
+        raise TypeError("a plan is a list of entries, not a text")
+    plan = PlanChanged([PlanEntry(each) if isinstance(each, str) else each for each in entries], plan_id, meta)
+    check_event(plan)
+    for entry in plan.entries:
+        _check_word(entry.status, PLAN_STATUSES, "status")
+        _check_word(entry.priority, PLAN_PRIORITIES, "priority")
+    return plan
 
 
 def _check_word(word: str, known: frozenset[str], field: str) -> None:
@@ -65,6 +109,20 @@ def _sum(name: str, known: int, added: int) -> int:
     return total
 
 
+def usage_event(used: int, size: int, cost: Any, currency: str) -> UsageChanged:
+    """How full the context is; numbers may be those of another library, such as `decimal`.
+
+    Raises:
+        TypeError: A count is no integer.
+        ValueError: A count is negative, or does not fit into 64 bits.
+    """
+    total_cost: Maybe[Cost] = UNSET
+    if cost is not None:
+        amount: Any = cost if isinstance(cost, int | float | str) else float(cost)
+        total_cost = Cost(amount, currency)
+    return UsageChanged(_sum("used", 0, used), _sum("size", 0, size), total_cost)
+
+
 def _sum_of_known(name: str, known: int | None, added: int | None) -> int | None:
     return known if added is None else _sum(name, known or 0, added)
 
@@ -84,6 +142,23 @@ class Compaction:
         for block in blocks_of(content):
             self.blocks.append(block)
             await self._send(CompactionChunk(self.id, block))
+
+
+@contextlib.asynccontextmanager
+async def compacting(send: Callable[[Event], Awaitable[None]], compaction_id: str) -> AsyncIterator[Compaction]:
+    """A compaction that is reported from its beginning to its end."""
+    compaction = Compaction(send, compaction_id)
+    await send(CompactionChanged(compaction_id, "in_progress"))
+    try:
+        yield compaction
+    except asyncio.CancelledError:
+        await send(CompactionChanged(compaction_id, "cancelled"))
+        raise
+    except Exception:
+        await send(CompactionChanged(compaction_id, "failed", error="The context could not be compacted"))
+        raise
+    summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
+    await send(CompactionChanged(compaction_id, "completed", summary=summary))
 
 
 def annotated(block: Block, annotations: Annotations) -> Block:

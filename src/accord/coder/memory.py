@@ -233,9 +233,12 @@ def _spaced(texts: Sequence[str]) -> list[str]:
 
 
 def _named(uri: str, cwd: str) -> str:
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # brackets that hold no address
         return uri
     path = unquote(parts.path)
+    if parts.scheme != "file" or not path:
+        return uri
     inside = os.path.relpath(path, cwd)
     return path if inside.startswith("..") else inside

@@ -54,7 +54,7 @@ def internal_error(error: BaseException, doing: str) -> ErrorObject:
     return ErrorObject(-32603, "Internal error", {"correlationId": correlation_id})
 
 
-def error_answer(error: Exception, doing: str) -> ErrorObject:
+def error_answer(error: BaseException, doing: str) -> ErrorObject:
     """The error response to a request whose handler raised."""
     if isinstance(error, RequestError) and not error.received:
         return ErrorObject(error.code, error.message, error.data)

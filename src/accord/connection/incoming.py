@@ -153,8 +153,8 @@ class IncomingRequests:
                 if self.lost:
                     raise  # there is no peer to answer
                 text = self._error_text(request, CANCELLED)
-            except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
-                text = self._error_text(request, error_answer(problem, request.method))
+            except BaseException as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
+                text = self._error_text(request, _failure(problem, request.method))
             finally:
                 result = None  # the answer is a text from now on, and may have to wait
                 self._budget.free(OPEN_REQUEST_BYTES)
@@ -265,6 +265,13 @@ class IncomingRequests:
         if request.finish is not None:
             finish, request.finish = request.finish, None
             finish(result)
+
+
+def _failure(problem: BaseException, method: str) -> ErrorObject:
+    """The error for the exception of a handler; one that ends the program goes on."""
+    if isinstance(problem, SystemExit | KeyboardInterrupt | GeneratorExit):
+        raise problem
+    return error_answer(problem, method)
 
 
 def _unbegun_bytes(request: OpenRequest) -> int:

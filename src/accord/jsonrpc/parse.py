@@ -26,12 +26,16 @@ from accord.jsonrpc.message import (
     Result,
 )
 
-__all__ = ["parse"]
+__all__ = ["MAX_BATCH_ENTRIES", "parse"]
+
+MAX_BATCH_ENTRIES = 10_000
+"""A batch with more entries gets one error."""
 
 _INT64 = range(-(2**63), 2**63)
 
 _NOT_JSON = ErrorObject(-32700, "Parse error")
 _NO_MESSAGE = ErrorObject(-32600, "Invalid request")
+_TOO_MANY = ErrorObject(-32600, f"A batch has {MAX_BATCH_ENTRIES} messages at most: send several")
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -48,7 +52,7 @@ _entries = msgspec.json.Decoder(list[Raw])
 
 
 def parse(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
-    """The message of a text; a list for a batch where the rules allow one."""
+    """The message of a text; a list for a batch where the rules allow one and it is not too long."""
     if not is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
     message = _parse_quickly(text)
@@ -105,6 +109,9 @@ def _judge(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessa
     value = _read(text)
     if not rules.batches or not isinstance(value, list) or not value:
         return _judge_value(value, rules)
+    if len(value) > MAX_BATCH_ENTRIES:
+        # Nothing in it is done: an entry of two bytes takes an answer of eighty, and all of them are one text.
+        return Malformed("a batch of too many entries", _TOO_MANY)
     try:
         entries = _entries.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -170,7 +170,7 @@ class TurnAutomaton:
     def _give_up(self, event: InsertionFailed) -> list[Output]:
         if not self._awaits(event):
             return self._illegal(event)
-        return [self._answer_dropped(event.prompt), *self._go_on()]
+        return [self.dropped(event.prompt), *self._go_on()]
 
     def _awaits(self, event: PromptInserted | InsertionFailed) -> bool:
         return not self._at_work and self._current == (event.prompt,)
@@ -178,7 +178,7 @@ class TurnAutomaton:
     def _withdraw(self, event: PromptWithdrawn) -> list[Output]:
         if event.prompt in self._held:
             del self._held[event.prompt]
-            return [self._answer_dropped(event.prompt)]
+            return [self.dropped(event.prompt)]
         if self.rule == "end" and self._current == (event.prompt,):
             # v1 rule 39: the turn stops, but only this one. v2 has answered it, or is about to (A37).
             return self._stop_work("cancelling")
@@ -228,7 +228,7 @@ class TurnAutomaton:
 
     def _go_on(self) -> list[Output]:
         """The foreground is free: answer the dropped prompts, then start the next prompt or end the session."""
-        outputs = [self._answer_dropped(prompt) for prompt in self._dropped]
+        outputs = [self.dropped(prompt) for prompt in self._dropped]
         self._dropped, self._current, self._at_work = [], (), False
         if self.state == "closing":
             return outputs + self._close_if_over()
@@ -267,7 +267,7 @@ class TurnAutomaton:
     def _drop(self, _: CancelRequested | None = None) -> list[Output]:
         held, self._held = list(self._held), {}
         if self.rule == "insertion":
-            return [self._answer_dropped(prompt) for prompt in held]
+            return [self.dropped(prompt) for prompt in held]
         self._dropped += held
         return []
 
@@ -295,7 +295,8 @@ class TurnAutomaton:
     def _answer_inserted(self) -> list[Output]:
         return [AnswerInserted(prompt) for prompt in self._current if self.rule == "insertion"]
 
-    def _answer_dropped(self, prompt: PromptKey) -> Output:
+    def dropped(self, prompt: PromptKey) -> Output:
+        """The answer to a prompt that is dropped before its insertion, also to one that was never fed."""
         return AnswerWithdrawn(prompt) if self.rule == "insertion" else AnswerStopped(prompt, "cancelled")
 
     def _retire_all(self) -> list[Output]:

@@ -190,6 +190,6 @@ class BlockingTool:
         """See `Tool.diff`."""
         self._scope.wait(self._tool.diff, path, old, new)
 
-    def locate(self, *places: Location | str) -> None:
+    def locate(self, *places: Location | str | os.PathLike[str]) -> None:
         """See `Tool.locate`."""
         self._scope.wait(self._tool.locate, *places)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, overload
@@ -206,7 +207,7 @@ class BlockingTurn:
         status: ToolStatus = "in_progress",
         name: str | None = None,
         input: JsonValue = UNSET,  # noqa: A002 - what it is called
-        locations: Sequence[Location | str] = (),
+        locations: Sequence[Location | str | os.PathLike[str]] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
         background: bool = False,
