@@ -291,6 +291,14 @@ async def test_a_request_for_what_an_open_question_allowed_passes_until_the_call
         ({"command": "echo hi"}, ["echo", "hi"], {"env": [{"name": "PATH", "value": "/x"}]}, False),
         ({"command": "echo hi"}, ["sh", "-c", "echo hi; echo ho"], {}, False),
         ({}, ["echo", "hi"], {}, False),
+        # A variable that was shown is part of the command, and so are the lines that a program reads.
+        ({"command": "echo hi", "env": {"DRY_RUN": "1"}}, ["echo", "hi"], {}, False),
+        ({"command": "echo hi", "env": {"CI": "1"}}, ["echo", "hi"], {"env": [{"name": "CI", "value": "0"}]}, False),
+        ({"command": "echo hi", "env": {"CI": "1"}}, ["echo", "hi"], {"env": [{"name": "CI", "value": "1"}]}, True),
+        ({"command": "cat <<E\nhi\nE"}, ["sh", "-c", "cat <<E\nhi\nE"], {}, True),
+        ({"command": "cat <<E\nhi\nE"}, ["sh", "-c", "cat <<E\nho\nE"], {}, False),
+        ({"command": "cat < a"}, ["sh", "-c", "cat < b"], {}, False),
+        ({"command": ["sh", "-ec", "echo hi"]}, ["sh", "-c", "echo hi"], {}, False),
     ],
 )
 async def test_a_terminal_passes_for_the_command_and_directory_that_were_allowed(

@@ -265,6 +265,31 @@ MUTANTS = (
         "        if text is None:\n",
         "tests/coder/test_undo.py::test_nothing_is_touched_where_a_file_is_not_as_the_turn_left_it[changed]",
     ),
+    Mutant(
+        "consent",
+        "the lines that a program reads are no part of its command",
+        "session/shell_syntax.py",
+        '        if operator.startswith("<"):\n            self._sink.give_input()\n',
+        "",
+        "tests/workspace/test_subject.py::test_two_commands_that_differ_in_more_than_their_words_are_remembered_as_two",
+    ),
+    Mutant(
+        "consent",
+        "a path stands for all parameters of a call",
+        "workspace/subject.py",
+        "        if claim.kind not in FILE_KINDS and input_digest is not None:\n",
+        "        if claim.kind in FILE_KINDS and input_digest is not None:\n",
+        "tests/workspace/test_subject.py::"
+        "test_where_a_path_or_a_command_is_one_parameter_among_others_all_of_them_are_remembered",
+    ),
+    Mutant(
+        "consent",
+        "a variable that was shown may be left out",
+        "client/consent.py",
+        "    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())\n",
+        "    return environment_is_harmless(used.keys() - shown.keys())\n",
+        REQUESTS + "test_a_terminal_passes_for_the_command_and_directory_that_were_allowed",
+    ),
     # --- safe text
     Mutant(
         "safe text",

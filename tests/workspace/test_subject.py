@@ -227,6 +227,49 @@ def test_the_directory_and_the_environment_are_part_of_what_is_remembered(tmp_pa
     assert len({here, there, with_environment}) == 3
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"command": "python3 - <<E\n1\nE"}, {"command": "python3 - <<E\n2\nE"}),
+        ({"command": "python3 <<-E\n1\nE"}, {"command": "python3"}),
+        ({"command": "psql < a.sql"}, {"command": "psql < b.sql"}),
+        ({"command": "psql <<< 1"}, {"command": "psql"}),
+        ({"command": "psql 0<> a"}, {"command": "psql"}),
+        ({"command": "sh -c 'psql < a.sql'"}, {"command": "sh -c 'psql < b.sql'"}),
+        ({"command": "NODE_ENV=test npm start"}, {"command": "NODE_ENV=production npm start"}),
+        ({"command": "psql", "stdin": "1"}, {"command": "psql", "stdin": "2"}),
+        ({"command": ["psql"], "input": "1"}, {"command": ["psql"]}),
+        ({"cmd": ["sh", "-ec", "test -e x; ls"]}, {"cmd": ["sh", "-c", "test -e x; ls"]}),
+        (
+            {"command": "ls", "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
+            {"command": "ls", "env": [{"name": "A", "value": "2"}, {"name": "A", "value": "1"}]},
+        ),
+    ],
+)
+def test_two_commands_that_differ_in_more_than_their_words_are_remembered_as_two(
+    tmp_path: Path, one: Any, other: Any
+) -> None:
+    first, second = subject(tmp_path, "execute", one).targets, subject(tmp_path, "execute", other).targets
+
+    assert first is not None
+    assert second is not None
+    assert set(first).isdisjoint(second)
+
+
+@pytest.mark.parametrize("kind", ["other", "fetch", "_deploy"])
+@pytest.mark.parametrize("named", [{"path": "db"}, {"file": "/db", "uri": "a"}, {"command": "apply"}])
+def test_where_a_path_or_a_command_is_one_parameter_among_others_all_of_them_are_remembered(
+    tmp_path: Path, kind: str, named: Any
+) -> None:
+    one, same, other = (
+        subject(tmp_path, kind, each).targets for each in ({**named, "q": 1}, {"q": 1, **named}, {**named, "q": 2})
+    )
+
+    assert one is not None
+    assert one == same
+    assert set(one).isdisjoint(other or ())
+
+
 def test_an_input_without_paths_and_commands_is_remembered_whole(tmp_path: Path) -> None:
     one, same, other = (subject(tmp_path, "fetch", each) for each in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1}))
 

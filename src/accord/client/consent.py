@@ -47,9 +47,11 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
         return True
     if not isinstance(granted, CommandTarget) or not isinstance(wanted, CommandTarget):
         return False
-    further = set(wanted.environment) - set(granted.environment)
-    same = (granted.directory, granted.argv, granted.line) == (wanted.directory, wanted.argv, wanted.line)
-    return same and environment_is_harmless(name for name, _ in further)
+    if (granted.directory, granted.argv, granted.line) != (wanted.directory, wanted.argv, wanted.line):
+        return False
+    # Each variable that was shown has its value; agents add a few that change nothing about what runs.
+    shown, used = dict(granted.environment), dict(wanted.environment)
+    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())
 
 
 @dataclass
