@@ -362,11 +362,14 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
         assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("beside", [[], [{"path": "file://["}]])
 @pytest.mark.parametrize("asked_first", [False, True])
-async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Path, *, asked_first: bool) -> None:
+async def test_a_denied_kind_that_was_completed_unallowed_is_named(
+    tmp_path: Path, beside: list[Any], *, asked_first: bool
+) -> None:
     named: list[tuple[str, str]] = []
     policy = Policy(["deny edit:secret/**"], on_unasked=lambda call, rule: named.append((call.id, str(rule))))
-    place = [{"path": str(tmp_path / "secret" / "a")}]
+    place = [*beside, {"path": str(tmp_path / "secret" / "a")}]
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         await update(requester, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
         if asked_first:

@@ -53,7 +53,9 @@ def test_every_spelling_of_a_path_is_one_path(tmp_path: Path, spelling: str) -> 
     assert found.real == str(tmp_path.resolve() / "a")
 
 
-@pytest.mark.parametrize("spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "a\0b", "/\ud800"])
+@pytest.mark.parametrize(
+    "spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "file://[", "a://]/b", "a\0b", "/\ud800"]
+)
 def test_what_nobody_can_resolve_is_not_known(tmp_path: Path, spelling: str) -> None:
     assert resolve_path(spelling, str(tmp_path)) is None
     judged = subject(tmp_path, "edit", locations=[Location(spelling)])

@@ -39,7 +39,10 @@ def resolve_path(path: str, directory: str) -> ResolvedPath | None:
     """The real path, relative to a directory; None where it is unknown: another host, `~`, a lone surrogate."""
     text = path
     if "://" in text:
-        address = urlsplit(text)
+        try:
+            address = urlsplit(text)
+        except ValueError:
+            return None
         if address.scheme.lower() != "file" or address.netloc not in {"", "localhost"}:
             return None
         text = unquote(address.path)
