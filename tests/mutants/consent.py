@@ -290,6 +290,14 @@ MUTANTS = (
         "    return environment_is_harmless(used.keys() - shown.keys())\n",
         REQUESTS + "test_a_terminal_passes_for_the_command_and_directory_that_were_allowed",
     ),
+    Mutant(
+        "consent",
+        "an answer that is remembered may be called otherwise",
+        "cli/show/question.py",
+        '    return filled("{} (always)", name)\n',
+        "    return name\n",
+        "tests/cli/test_question.py::test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it",
+    ),
     # --- safe text
     Mutant(
         "safe text",

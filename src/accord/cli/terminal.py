@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 from accord.cli.fault import phase
 from accord.cli.show.line import Line, Span
 from accord.cli.show.question import (
+    WIDE_KEYS,
     can_be_shown_whole,
     contradiction_text,
+    option_name,
     question_lines,
     sentence_of,
     whole_lines,
@@ -104,6 +106,8 @@ async def _read_line() -> str | None:
 
 
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+# A key means one thing. Where a question does not offer it, no option is chosen because the agent has named it so.
+_OWN_KEYS = frozenset({*KEYS.values(), "v", *WIDE_KEYS.values()})
 
 
 def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
@@ -132,7 +136,7 @@ class _Choices:
 
     @property
     def prompt(self) -> SafeText:
-        offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
+        offered = [filled("[{}] {}", key, option_name(option)) for key, option in self._options.items()]
         if not offered:
             offered.append(own("[n] No"))
         if self.can_show_whole:
@@ -160,7 +164,8 @@ class _Choices:
         option = self._options.get(key)
         if option is None and means_no(answer):
             return True, self._question.reject()
-        option = option or _named(answer, self._options.values())
+        if option is None and key not in _OWN_KEYS and not key.isdecimal():
+            option = _named(answer, self._options.values())
         if option is None and not any(each.consent == "allow" for each in self._options.values()):
             # No option can be allowed, so the answer does not matter.
             return True, self._question.reject()
@@ -253,10 +258,12 @@ class Questions:
 
 
 def _named(answer: str, options: Iterable[PermissionOption]) -> PermissionOption | None:
-    """The option whose name or id was typed."""
-    return next(
-        (option for option in options if answer and answer.lower() in {option.id.lower(), option.name.lower()}), None
-    )
+    """The option whose name or id was typed; ids are not shown, so that none of them is an answer with "always"."""
+    typed = answer.lower()
+    for option in options:
+        if typed and (typed == option.name.lower() or (typed == option.id.lower() and not option.is_lasting)):
+            return option
+    return None
 
 
 def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> SafeText:

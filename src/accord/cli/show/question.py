@@ -43,6 +43,7 @@ TEXT_LINES = 10
 PATH_CHARACTERS = 1000
 INPUT_CHARACTERS = 600
 COMMAND_CHARACTERS = 4000
+OPTION_CHARACTERS = 100
 # Words that add no information to the facts in a title.
 _FILLING = frozenset(
     {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
@@ -54,6 +55,8 @@ _REASONS = {
     "default": own("inside the session's directories"),
     "nobody": own("there is no user to ask, and no rule allows it"),
 }
+WIDE_KEYS = {"folder": "f", "program": "p", "kind": "e"}
+"""The key at the terminal for each wider scope."""
 _NOUNS = {"edit": own("edit"), "delete": own("deletion"), "read": own("reading"), "move": own("move")}
 
 
@@ -78,10 +81,21 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
     given = WiderAnswer(option, answer)
     if answer.scope == "folder":
         place = place_of(answer.folder or "", question.session.cwd)
-        return WideChoice("f", filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given)
+        return WideChoice(
+            WIDE_KEYS["folder"], filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given
+        )
     if answer.scope == "program":
-        return WideChoice("p", filled("every command of {}", answer.program or ""), given)
-    return WideChoice("e", filled("every {}", answer.kind or ""), given)
+        return WideChoice(WIDE_KEYS["program"], filled("every command of {}", answer.program or ""), given)
+    return WideChoice(WIDE_KEYS["kind"], filled("every {}", answer.kind or ""), given)
+
+
+def option_name(option: PermissionOption) -> SafeText:
+    """The agent's name for an answer. Where we remember the answer and the name does not say so, we do."""
+    name = exact(option.name, OPTION_CHARACTERS)
+    words = option.name.casefold().split()
+    if not option.is_lasting or ("always" in words and "once" not in words):
+        return name
+    return filled("{} (always)", name)
 
 
 def contradiction_text(count: int) -> SafeText:

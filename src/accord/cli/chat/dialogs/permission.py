@@ -20,12 +20,13 @@ from accord.cli.show.question import (
     WideChoice,
     can_be_shown_whole,
     contradiction_text,
+    option_name,
     question_lines,
     sentence_of,
     wide_choices,
 )
 from accord.client.question import PermissionQuestion, WiderAnswer
-from accord.display import SafeText, exact, filled, json_text, own
+from accord.display import SafeText, filled, json_text, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
@@ -159,7 +160,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
 def _answer(at: int, option: PermissionOption) -> Option:
     letter = next((letter for letter, kind in _LETTERS.items() if kind == option.kind), " ")
     mark = "✗" if option.kind.startswith("reject") else "✓" if option.kind.startswith("allow") else "·"
-    name = filled("{} {}", mark, exact(option.name, 100))
+    name = filled("{} {}", mark, option_name(option))
     return option_of(
         label((filled("{} ", at + 1), "bold"), (filled("{}  ", own(" ") if letter == " " else letter), ""), (name, ""))
     )
