@@ -298,6 +298,14 @@ MUTANTS = (
         "    return name\n",
         "tests/cli/test_question.py::test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it",
     ),
+    Mutant(
+        "consent",
+        "the end of a long command cannot be seen",
+        "cli/show/question.py",
+        "    return bool(_diffs(question)) or is_clipped(question)\n",
+        "    return bool(_diffs(question))\n",
+        "tests/cli/show/test_question_lines.py::test_what_is_too_long_at_first_can_be_seen_whole",
+    ),
     # --- safe text
     Mutant(
         "safe text",

@@ -141,7 +141,7 @@ class _Choices:
             offered.append(own("[n] No"))
         if self.can_show_whole:
             has_diff = self._question.tool is not None and self._question.tool.content
-            offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
+            offered.append(own("[v] whole diff") if has_diff else own("[v] all of it"))
         return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
 
     def show(self, terminal: UserTerminal) -> None:

@@ -82,6 +82,45 @@ def test_input_that_names_nothing_is_shown_as_clipped_json() -> None:
     assert "x" * 5000 in "".join(span.text for line in whole_lines(asked(tool)) for span in line)
 
 
+END = "; rm -rf ~"
+LONG = "x" * 5000 + END
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        asked(ToolCall("t", kind="execute", raw_input={"command": LONG})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "args": [LONG]})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "env": {"PATH": LONG}})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "cwd": LONG})),
+        asked(ToolCall("t", kind="execute", raw_input={"commands": [*(f"a{n}" for n in range(30)), END]})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "a", "env": {f"A{n}": END for n in range(30)}})),
+        asked(ToolCall("t", kind="edit", locations=[Location(LONG)])),
+        asked(ToolCall("t", kind="edit", locations=[*(Location(f"a{n}") for n in range(50)), Location(END)])),
+        asked(ToolCall("t", content=[Shown(Text("a\n" * 50 + END))])),
+        asked(None, request=StartTerminal("s", "sh", ["-c", LONG])),
+        asked(None, command=CommandSubject(LONG, "/w")),
+        asked(None, other={"x": LONG}),
+        asked(None, command=CommandSubject("make", "/w"), description="a\n" * 50 + END),
+        asked(None, open_calls=[ToolCall("t", kind="execute", raw_input={"command": LONG})]),
+    ],
+)
+def test_what_is_too_long_at_first_can_be_seen_whole(question: PermissionQuestion) -> None:
+    count = 30 if "A0=" in shown(question) else 1
+    assert shown(question).count(END) < count
+    assert can_be_shown_whole(question)
+    assert "".join(span.text for line in whole_lines(question) for span in line).count(END) >= count
+    short = "".join(span.text for line in whole_lines(question, max_characters=1000) for span in line)
+    assert LONG not in short
+
+
+def test_what_is_shown_at_once_needs_no_second_look() -> None:
+    assert not can_be_shown_whole(
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "env": {"A": "b"}}))
+    )
+    assert not can_be_shown_whole(asked(ToolCall("t", kind="edit", locations=[Location("a")])))
+
+
 def test_a_question_that_names_no_call_is_shown_with_the_calls_that_run() -> None:
     running = ToolCall("t", "Deploy to production", "execute", "in_progress")
     text = shown(asked(None, "Go on?", open_calls=(running,)))

@@ -35,15 +35,36 @@ from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Rule, wider_answers
 from accord.session.tool import Diff, Shown
 
-DIFF_LINES = 12
-FILES = 40
-COMMANDS = 20
-VARIABLES = 20
-TEXT_LINES = 10
-PATH_CHARACTERS = 1000
-INPUT_CHARACTERS = 600
-COMMAND_CHARACTERS = 4000
 OPTION_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How much of each part is shown at first; None is all of it."""
+
+    diff_lines: int | None = 12
+    files: int | None = 40
+    commands: int | None = 20
+    variables: int | None = 20
+    text_lines: int | None = 10
+    path_characters: int | None = 1000
+    input_characters: int | None = 600
+    command_characters: int | None = 4000
+    value_characters: int | None = 400
+
+
+_FIRST = _Limits()
+
+
+def _whole(max_characters: int | None) -> _Limits:
+    texts = (max_characters,) * 4
+    return _Limits(None, None, None, None, None, *texts)
+
+
+def _left_out(count: int, limit: int | None) -> int:
+    return 0 if limit is None else max(0, count - limit)
+
+
 # Words that add no information to the facts in a title.
 _FILLING = frozenset(
     {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
@@ -128,31 +149,38 @@ def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
 
 
 def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
-    """All lines of the question; without `diffs` where they are shown in another way."""
-    claims = _claims(question)
-    lines: list[Line] = []
-    lines += _files(question, claims, diffs=diffs)
-    lines += _commands(question, claims)
-    lines += _unnamed(question, claims, shown=bool(lines))
-    lines += _description_lines(question, claims)
-    lines += _open_calls(question)
+    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way."""
+    return _lines(question, _FIRST, diffs=diffs)
+
+
+def whole_lines(question: PermissionQuestion, *, diffs: bool = True, max_characters: int | None = None) -> list[Line]:
+    """All that the question is about: nothing is clipped, except texts with more than `max_characters`."""
+    lines = _lines(question, _whole(max_characters), diffs=diffs)
+    if question.tool is not None and question.tool.raw_input is not None:
+        text = json_text(question.tool.raw_input, 2, max_characters)
+        lines += [line_of(INDENT, line) for line in safe_lines(text)]
     return lines
 
 
-def whole_lines(question: PermissionQuestion) -> list[Line]:
-    """All diffs and the whole input, without a limit."""
-    lines = [line for diff in _diffs(question) for line in diff_lines(diff)]
-    if not lines and question.tool is not None and question.tool.raw_input is not None:
-        lines = [line_of(INDENT, line) for line in safe_lines(json_text(question.tool.raw_input, 2))]
-    return lines
+def is_clipped(question: PermissionQuestion) -> bool:
+    """Whether `whole_lines` has more than `question_lines`, diffs aside."""
+    return _lines(question, _FIRST, diffs=False) != _lines(question, _whole(None), diffs=False)
 
 
 def can_be_shown_whole(question: PermissionQuestion) -> bool:
     """Whether `whole_lines` may hold more than the question shows."""
-    if _diffs(question):
-        return True
-    rest = None if question.tool is None else _rest(question.tool.raw_input)
-    return rest is not None and len(json_text(rest)) > INPUT_CHARACTERS
+    return bool(_diffs(question)) or is_clipped(question)
+
+
+def _lines(question: PermissionQuestion, limits: _Limits, *, diffs: bool) -> list[Line]:
+    claims = _claims(question)
+    lines: list[Line] = []
+    lines += _files(question, claims, limits, diffs=diffs)
+    lines += _commands(question, claims, limits)
+    lines += _unnamed(question, claims, limits, shown=bool(lines))
+    lines += _description_lines(question, claims, limits)
+    lines += _open_calls(question, limits)
+    return lines
 
 
 def sentence_of(question: PermissionQuestion) -> SafeText:
@@ -182,27 +210,34 @@ def _diffs(question: PermissionQuestion) -> list[Diff]:
     return [] if question.tool is None else [item for item in question.tool.content if isinstance(item, Diff)]
 
 
-def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> Iterator[Line]:
+def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *, diffs: bool) -> Iterator[Line]:
     cwd = question.session.cwd
     shown: set[str] = set()
     for diff in _diffs(question):
         paths = [change.path for change in diff.changes]
         shown.update(place_of(path, cwd) for change in diff.changes for path in (change.path, change.old_path) if path)
         kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
-        names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
-            "a patch"
-        )
+        shown_paths = (exact(place_of(path, cwd), limits.path_characters) for path in paths[: limits.files])
+        names = joined(shown_paths, own(", ")) or own("a patch")
+        if _left_out(len(paths), limits.files):
+            names = filled("{} and {} more", names, _left_out(len(paths), limits.files))
         head = line_of(_kind_span(kind), filled(" {}", names), own("   "))
         yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
         if diffs:
-            yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
+            yield from diff_lines(diff, _diff_limit(diff, limits))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
     others = [(kind, path) for kind, path in others if path not in shown]
-    for kind, path in others[:FILES]:
-        name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
+    for kind, path in others[: limits.files]:
+        name = exact(path, limits.path_characters) if path else own("files that are not named")
         yield [*line_of(_kind_span(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
-    if len(others) > FILES or not claims.is_complete:
+    if _left_out(len(others), limits.files) or not claims.is_complete:
         yield _dim(own("and more files and commands than can be shown"))
+
+
+def _diff_limit(diff: Diff, limits: _Limits) -> int | None:
+    if limits.diff_lines is None or limits.files is None:
+        return None
+    return limits.diff_lines * max(1, min(len(diff.changes), limits.files))
 
 
 def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
@@ -240,36 +275,37 @@ def _command_texts(
     return list(dict.fromkeys(found))
 
 
-def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+def _commands(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     commands = _command_texts(question, claims)
-    for text, directory, environment in commands[:COMMANDS]:
-        shown = exact(text, COMMAND_CHARACTERS) if text else own("a command that could not be read")
+    for text, directory, environment in commands[: limits.commands]:
+        shown = exact(text, limits.command_characters) if text else own("a command that could not be read")
         yield line_of(_kind_span("execute"), filled(" {}", shown))
-        yield _dim(filled("in {}", directory or question.session.cwd))
-        for name, value in environment[:VARIABLES]:
-            yield line_of(Span(filled("        with {}={}", exact(name, 200), exact(value, 400)), "yellow"))
-        if len(environment) > VARIABLES:
-            yield _dim(filled("and {} more variables", len(environment) - VARIABLES))
-    if len(commands) > COMMANDS:
-        yield _dim(filled("and {} more commands", len(commands) - COMMANDS))
+        yield _dim(filled("in {}", exact(directory or question.session.cwd, limits.path_characters)))
+        for name, value in environment[: limits.variables]:
+            shown_name, shown_value = (exact(each, limits.value_characters) for each in (name, value))
+            yield line_of(Span(filled("        with {}={}", shown_name, shown_value), "yellow"))
+        if _left_out(len(environment), limits.variables):
+            yield _dim(filled("and {} more variables", _left_out(len(environment), limits.variables)))
+    if _left_out(len(commands), limits.commands):
+        yield _dim(filled("and {} more commands", _left_out(len(commands), limits.commands)))
 
 
-def _unnamed(question: PermissionQuestion, claims: CallClaims, *, shown: bool) -> Iterator[Line]:
+def _unnamed(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *, shown: bool) -> Iterator[Line]:
     """Input that names neither a file nor a command, and the results that came with the question."""
     tool = question.tool
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
         yield line_of(_kind_span(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
     if question.other is not None:
-        yield _dim(json_text(question.other, None, INPUT_CHARACTERS))
+        yield _dim(json_text(question.other, None, limits.input_characters))
     if tool is None:
         return
     rest = _rest(tool.raw_input)
     if rest is not None and not _diffs(question):
-        yield _dim(json_text(rest, None, INPUT_CHARACTERS))
+        yield _dim(json_text(rest, None, limits.input_characters))
     for item in tool.content:
         if isinstance(item, Shown) and isinstance(item.block, Text):
-            yield from _quoted(item.block.text)
+            yield from _quoted(item.block.text, limits)
 
 
 def _rest(raw_input: Any) -> Any:
@@ -286,14 +322,14 @@ def _rest(raw_input: Any) -> Any:
 # --- the agent's own words
 
 
-def _description_lines(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+def _description_lines(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     if question.request is not None:
         yield _dim(filled("{}", question.title))
     elif not _title_adds_nothing(question, claims):
         yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
     if question.description:
         yield _dim(own("the agent says:"))
-        yield from _quoted(question.description)
+        yield from _quoted(question.description, limits)
 
 
 def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> bool:
@@ -305,15 +341,15 @@ def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> boo
     return all(term in known or term.lower() in _FILLING for term in question.title.split())
 
 
-def _quoted(text: str) -> Iterator[Line]:
+def _quoted(text: str, limits: _Limits) -> Iterator[Line]:
     lines = safe_lines(prose(text.strip("\n")))
-    for line in lines[:TEXT_LINES]:
+    for line in lines[: limits.text_lines]:
         yield line_of(Span(filled("        | {}", line), "dim"))
-    if len(lines) > TEXT_LINES:
-        yield _dim(hidden_after(len(lines) - TEXT_LINES))
+    if _left_out(len(lines), limits.text_lines):
+        yield _dim(hidden_after(_left_out(len(lines), limits.text_lines)))
 
 
-def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
+def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]:
     if question.tool is not None or question.request is not None:
         return
     if question.command is None and not question.open_calls:
@@ -322,10 +358,10 @@ def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
         title = exact(call.title or call.name or call.id, 200)
         yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
         claims = claims_of(call)
-        facts = [*_commands(question, claims), *_files(question, claims, diffs=False)]
+        facts = [*_commands(question, claims, limits), *_files(question, claims, limits, diffs=False)]
         yield from facts
         if not facts and call.raw_input is not None:
-            yield _dim(json_text(call.raw_input, None, INPUT_CHARACTERS))
+            yield _dim(json_text(call.raw_input, None, limits.input_characters))
 
 
 def _kind_span(kind: str) -> Span:

@@ -14,25 +14,26 @@ from textual.widgets.option_list import Option
 
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
-from accord.cli.chat.widgets import StaticText, label, option_of, styled, styled_lines
+from accord.cli.chat.widgets import MUTED, StaticText, label, option_of, styled
 from accord.cli.show.diff import rows_of_diff
 from accord.cli.show.question import (
     WideChoice,
-    can_be_shown_whole,
     contradiction_text,
+    is_clipped,
     option_name,
     question_lines,
     sentence_of,
+    whole_lines,
     wide_choices,
 )
 from accord.client.question import PermissionQuestion, WiderAnswer
-from accord.display import SafeText, filled, json_text, own
+from accord.display import SafeText, filled, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
 # A user who is typing when the question appears must not answer it by accident.
 ARMING_SECONDS = 0.5
-MAX_INPUT_CHARACTERS = 100_000
+MAX_TEXT_CHARACTERS = 100_000
 _LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
@@ -108,14 +109,11 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         for item in [] if question.tool is None else question.tool.content:
             if isinstance(item, Diff):
                 yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)
-        if can_be_shown_whole(question):
-            yield from self._whole_input()
-
-    def _whole_input(self) -> Iterator[Widget]:
-        """The whole input, scrollable: a user who allows something must be able to see it."""
-        tool = self._question.tool
-        if tool is not None and not any(isinstance(item, Diff) for item in tool.content):
-            yield Lines(styled_lines(json_text(tool.raw_input, 2, MAX_INPUT_CHARACTERS), "dim"))
+        if is_clipped(question):
+            # A user who allows something must be able to see all of it.
+            lines = whole_lines(question, diffs=False, max_characters=MAX_TEXT_CHARACTERS)
+            yield StaticText(label((own("all of it:"), MUTED)))
+            yield Lines([styled(*line) for line in lines])
 
     # --- answers
 
