@@ -189,7 +189,7 @@ MUTANTS = (
         "consent",
         "changes of the environment are not shown",
         "cli/show/question.py",
-        "        for name, value in environment[:VARIABLES]:\n",
+        "        for name, value in environment[: limits.variables]:\n",
         "        for name, value in environment[:0]:\n",
         "tests/cli/show/test_question_lines.py::test_a_command_is_shown_with_arguments_directory_and_environment",
     ),
@@ -305,6 +305,14 @@ MUTANTS = (
         "    return bool(_diffs(question)) or is_clipped(question)\n",
         "    return bool(_diffs(question))\n",
         "tests/cli/show/test_question_lines.py::test_what_is_too_long_at_first_can_be_seen_whole",
+    ),
+    Mutant(
+        "consent",
+        "where a link leads is shown for one spelling of its path",
+        "cli/show/question.py",
+        "    spellings = {spelled_path(path, base) for path in paths if path for base in (here, real_here)}\n",
+        "    spellings = {str(path) for path in paths}\n",
+        "tests/cli/show/test_question_lines.py::test_where_a_link_leads_is_shown_for_every_spelling_of_its_path",
     ),
     # --- safe text
     Mutant(

@@ -17,7 +17,7 @@ from accord.session.remembered import CommandTarget, InputTarget, PathTarget
 from accord.session.rules import Access, Glob, Rule, Subject
 from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
 
-__all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules"]
+__all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules", "spelled_path"]
 
 _WILDCARDS = frozenset("*?")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ash"})
@@ -37,6 +37,22 @@ class ResolvedPath:
 
 def resolve_path(path: str, directory: str) -> ResolvedPath | None:
     """The real path, relative to a directory; None where it is unknown: another host, `~`, a lone surrogate."""
+    joined = _joined(path, directory)
+    if joined is None:
+        return None
+    try:
+        return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
+    except (OSError, ValueError):
+        return None
+
+
+def spelled_path(path: str, directory: str) -> str | None:
+    """The path as `ResolvedPath.spelled` has it, without a look at the disk."""
+    joined = _joined(path, directory)
+    return None if joined is None else os.path.normpath(joined)
+
+
+def _joined(path: str, directory: str) -> str | None:
     text = path
     if "://" in text:
         try:
@@ -50,11 +66,7 @@ def resolve_path(path: str, directory: str) -> ResolvedPath | None:
         text = unquote(text[5:])
     if not text or text[0] in "~$" or "\0" in text:
         return None
-    joined = os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop the difference of two spellings
-    try:
-        return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
-    except (OSError, ValueError):
-        return None
+    return os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop the difference of two spellings
 
 
 class SubjectResolver:

@@ -142,6 +142,41 @@ def test_where_a_link_leads_is_shown(tmp_path: Path) -> None:
     assert f"leads to {(tmp_path / 'real').resolve()}" in shown(asked(tool, cwd=str(tmp_path)))
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    ["./link", "x/../link", "file:link", "file://{}/link", "{}/./link", "folder/../hidden", "{}/folder/../hidden"],
+)
+@pytest.mark.parametrize("as_diff", [False, True])
+def test_where_a_link_leads_is_shown_for_every_spelling_of_its_path(
+    tmp_path: Path, spelling: str, *, as_diff: bool
+) -> None:
+    (tmp_path / "out" / "sub").mkdir(parents=True)
+    (tmp_path / "out" / "hidden").write_text("x", encoding="utf-8")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "link").symlink_to(tmp_path / "out" / "hidden")
+    (tmp_path / "w" / "folder").symlink_to(tmp_path / "out" / "sub")
+    cwd = str(tmp_path / "w")
+    path = spelling.format(cwd)
+    tool = ToolCall("t", "Edit", "edit", locations=[Location(path)])
+    if as_diff:
+        tool = ToolCall("t", "Edit", "edit", content=[Diff([FileChange(path, "a\n", "b\n")])])
+    assert f"leads to {(tmp_path / 'out' / 'hidden').resolve()}" in shown(asked(tool, cwd=cwd))
+
+
+@pytest.mark.parametrize("spelling", ["a", "./a", "{}/a"])
+def test_a_link_before_the_session_s_directory_is_not_shown_with_each_file(tmp_path: Path, spelling: str) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "here").symlink_to(tmp_path / "w")
+    cwd = str(tmp_path / "here")
+    tool = ToolCall("t", "Edit", "edit", locations=[Location(spelling.format(cwd))])
+    assert "leads to" not in shown(asked(tool, cwd=cwd))
+
+
+def test_a_file_that_is_moved_is_shown_with_the_place_it_comes_from() -> None:
+    diff = Diff([FileChange("/w/new", "a\n", "b\n", old_path="/etc/old", operation="move")])
+    assert "/etc/old → new" in shown(asked(ToolCall("t", "Edit", "edit", content=[diff])))
+
+
 def test_a_request_for_a_terminal_is_shown_with_its_environment() -> None:
     request: MachineRequest = StartTerminal("s", "make", ["all"], env=[("PATH", "/evil")], cwd="/w/sub")
     question = asked(None, "Own words", command=CommandSubject("make all", "/w/sub"), request=request)

@@ -33,7 +33,8 @@ from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Rule, wider_answers
-from accord.session.tool import Diff, Shown
+from accord.session.tool import Diff, FileChange, Shown
+from accord.workspace.subject import spelled_path
 
 OPTION_CHARACTERS = 100
 
@@ -214,13 +215,13 @@ def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *,
     cwd = question.session.cwd
     shown: set[str] = set()
     for diff in _diffs(question):
-        paths = [change.path for change in diff.changes]
-        shown.update(place_of(path, cwd) for change in diff.changes for path in (change.path, change.old_path) if path)
+        paths = [path for change in diff.changes for path in (change.old_path, change.path) if path]
+        shown.update(place_of(path, cwd) for path in paths)
         kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
-        shown_paths = (exact(place_of(path, cwd), limits.path_characters) for path in paths[: limits.files])
-        names = joined(shown_paths, own(", ")) or own("a patch")
-        if _left_out(len(paths), limits.files):
-            names = filled("{} and {} more", names, _left_out(len(paths), limits.files))
+        shown_names = (_change_name(change, cwd, limits) for change in diff.changes[: limits.files])
+        names = joined(shown_names, own(", ")) or own("a patch")
+        if _left_out(len(diff.changes), limits.files):
+            names = filled("{} and {} more", names, _left_out(len(diff.changes), limits.files))
         head = line_of(_kind_span(kind), filled(" {}", names), own("   "))
         yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
         if diffs:
@@ -234,6 +235,13 @@ def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *,
         yield _dim(own("and more files and commands than can be shown"))
 
 
+def _change_name(change: FileChange, cwd: str, limits: _Limits) -> SafeText:
+    path = exact(place_of(change.path, cwd), limits.path_characters)
+    if not change.old_path:
+        return path
+    return filled("{} → {}", exact(place_of(change.old_path, cwd), limits.path_characters), path)
+
+
 def _diff_limit(diff: Diff, limits: _Limits) -> int | None:
     if limits.diff_lines is None or limits.files is None:
         return None
@@ -244,14 +252,16 @@ def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Spa
     """The targets of these paths through links, where they differ from the written path."""
     if question.subject is None:
         return []
-    spellings = {place_of(path, question.session.cwd) for path in paths}
+    here, real_here = question.session.cwd, question.subject.roots[0]
+    spellings = {spelled_path(path, base) for path in paths if path for base in (here, real_here)}
     real = [
         access.path
         for access in question.subject.accesses
         if access.path is not None
-        and access.path != access.spelled
         and access.spelled is not None
-        and spellings & {access.spelled, place_of(access.spelled, question.subject.roots[0])}
+        and access.spelled in spellings
+        # Not where the session's directory alone is behind a link.
+        and place_of(access.path, real_here) not in {place_of(access.spelled, base) for base in (here, real_here)}
     ]
     if not real:
         return []
