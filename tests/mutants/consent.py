@@ -314,6 +314,14 @@ MUTANTS = (
         "    spellings = {str(path) for path in paths}\n",
         "tests/cli/show/test_question_lines.py::test_where_a_link_leads_is_shown_for_every_spelling_of_its_path",
     ),
+    Mutant(
+        "consent",
+        "a line that was typed before a question answers it",
+        "cli/terminal.py",
+        "            self.before()\n            _forget_typed_keys()\n",
+        "            self.before()\n",
+        "tests/cli/test_terminal.py::test_a_line_that_was_typed_before_the_question_does_not_answer_it",
+    ),
     # --- safe text
     Mutant(
         "safe text",

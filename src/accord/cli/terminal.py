@@ -50,9 +50,13 @@ class UserTerminal:
 
     @contextlib.asynccontextmanager
     async def floor(self) -> AsyncIterator[None]:
-        """Hold the screen for one question: others wait, and no output is shown meanwhile."""
+        """Hold the screen for one question: others wait, and no output is shown meanwhile.
+
+        Keys that were typed before it is shown do not answer it: they were meant for another question, or for none.
+        """
         async with self._alone:
             self.before()
+            _forget_typed_keys()
             held, self._progress.is_held = self._progress.is_held, True
             self._progress.erase()
             try:
@@ -83,6 +87,15 @@ class UserTerminal:
 
     def show_line(self, text: SafeText, style: str = "") -> None:
         self.show([[Span(text, style)]])
+
+
+def _forget_typed_keys() -> None:
+    if sys.platform == "win32" or not is_terminal(sys.stdin):
+        return
+    import termios  # noqa: PLC0415 - not on every system
+
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 async def _read_line() -> str | None:
