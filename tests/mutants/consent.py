@@ -322,6 +322,14 @@ MUTANTS = (
         "            self.before()\n",
         "tests/cli/test_terminal.py::test_a_line_that_was_typed_before_the_question_does_not_answer_it",
     ),
+    Mutant(
+        "consent",
+        "a key that was meant for the prompt opens an address",
+        "cli/chat/dialogs/form.py",
+        "        if not self._is_armed:\n            return\n        if is_web_address(self._question.url):\n",
+        "        if is_web_address(self._question.url):\n",
+        "tests/cli/chat/test_app.py::test_keys_that_were_meant_for_the_prompt_open_no_address",
+    ),
     # --- safe text
     Mutant(
         "safe text",

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from accord.cli.chat.dialogs.frame import Dialog
+from accord.cli.chat.dialogs.frame import ARMING_SECONDS, QuestionDialog
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
 from accord.cli.chat.widgets import MUTED, StaticText, label, option_of, styled
 from accord.cli.show.diff import rows_of_diff
@@ -31,13 +31,11 @@ from accord.display import SafeText, filled, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
-# A user who is typing when the question appears must not answer it by accident.
-ARMING_SECONDS = 0.5
 MAX_TEXT_CHARACTERS = 100_000
 _LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
-class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
+class PermissionDialog(QuestionDialog[PermissionOption | WiderAnswer]):
     """A permission request; its result is an option, alone or with a wider scope to remember, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,11 +55,9 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
     def __init__(
         self, question: PermissionQuestion, layout: DiffLayout, arming_seconds: float = ARMING_SECONDS
     ) -> None:
-        super().__init__()
+        super().__init__(arming_seconds)
         self._question = question
         self._layout: DiffLayout = layout
-        self._arming_seconds = arming_seconds
-        self._is_armed = False
         self._options = [each for each in question.options if each.can_be_given(question.options)]
         self._wide = wide_choices(question)
 
@@ -83,17 +79,13 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         return filled("1-9 {} Enter answer · Esc rejects · PgUp PgDn scroll", letters)
 
     def on_mount(self) -> None:
-        """Ignore keys for a moment: they were meant for the prompt."""
+        """The answers are disabled until the dialog is armed, which the base class does after this."""
         answers = self.query_one(OptionList)
         answers.highlighted = 0
-        if self._arming_seconds > 0:
-            answers.disabled = True
-            self.set_timer(self._arming_seconds, self._arm)
-        else:
-            self._arm()
+        answers.disabled = True
 
     def _arm(self) -> None:
-        self._is_armed = True
+        super()._arm()
         answers = self.query_one(OptionList)
         answers.disabled = False
         answers.focus()
