@@ -14,7 +14,9 @@ import pytest
 
 import accord
 from accord.client import Policy, Verdict
+from accord.client.machine_requests import REPLACED
 from accord.client.question import PermissionQuestion
+from accord.session.tool import Diff
 from accord.workspace import Workspace
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
 from tests.limits import limit
@@ -319,6 +321,56 @@ async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) 
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         assert await permission(requester, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
         assert await write(requester, tmp_path / "a") == DENIED
+
+
+@pytest.mark.parametrize("kind", ["delete", "move", "read", "other"])
+async def test_a_question_about_anything_but_an_edit_lets_no_text_be_written(tmp_path: Path, kind: str) -> None:
+    seen: list[PermissionQuestion] = []
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind=kind, locations=[{"path": str(tmp_path / "a")}]) == "yes"
+        assert await write(requester, tmp_path / "a") is None
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(("content", "is_shown"), [(b"a", True), (b"\xff", False), (b"a" * (1024 * 1024 + 1), False)])
+async def test_a_write_over_a_file_that_cannot_be_shown_is_not_shown_as_a_new_file(
+    tmp_path: Path, content: bytes, *, is_shown: bool
+) -> None:
+    seen: list[PermissionQuestion] = []
+    (tmp_path / "a").write_bytes(content)
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        await write(requester, tmp_path / "a")
+        await write(requester, tmp_path / "new")
+    over, new = (diff.changes[0] for each in seen if each.tool for diff in each.tool.content if isinstance(diff, Diff))
+    assert (over.old is not None) is is_shown
+    assert (over.operation == REPLACED) is not is_shown
+    assert (new.old, new.operation) == (None, "modify")
+
+
+@pytest.mark.parametrize(
+    ("rule", "folder", "is_allowed"),
+    [
+        ("allow execute:./t", ".", True),
+        ("allow execute:./t", "sub", False),
+        ("allow execute:./t *", "sub", False),
+        ("allow execute:sub/t", ".", True),
+        ("allow execute:*", "sub", True),
+        ("allow execute:*/t", "sub", True),
+        ("allow execute", "sub", True),
+    ],
+)
+async def test_a_rule_for_a_program_by_a_relative_path_means_the_one_of_the_session_s_directory(
+    tmp_path: Path, rule: str, folder: str, *, is_allowed: bool
+) -> None:
+    (tmp_path / "sub").mkdir()
+    for place in (tmp_path, tmp_path / "sub"):
+        (place / "t").write_text("#!/bin/sh\n: > ran\n", encoding="utf-8")
+        (place / "t").chmod(0o755)
+    program = "sub/t" if "sub" in rule else "./t"
+    async with requesting_agent(tmp_path, permission=Policy([rule])) as requester, working(requester):
+        refused = await run(requester, program, cwd=str(tmp_path / folder))
+    assert refused == (None if is_allowed else DENIED)
+    assert [*tmp_path.rglob("ran")] == ([tmp_path / folder / "ran"] if is_allowed else [])
 
 
 # --- what was said of a call

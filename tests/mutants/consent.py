@@ -330,6 +330,22 @@ MUTANTS = (
         "        if is_web_address(self._question.url):\n",
         "tests/cli/chat/test_app.py::test_keys_that_were_meant_for_the_prompt_open_no_address",
     ),
+    Mutant(
+        "consent",
+        "a file that may be deleted may get another text",
+        "client/consent.py",
+        '    return granted.kind == wanted.kind or (wanted.kind == "read" and granted.kind in WRITING_KINDS)\n',
+        "    return granted.kind == wanted.kind or granted.kind in WRITING_KINDS\n",
+        REQUESTS + "test_a_question_about_anything_but_an_edit_lets_no_text_be_written",
+    ),
+    Mutant(
+        "consent",
+        "a rule for a program by a relative path means every directory",
+        "session/rules.py",
+        '        if careful and access.is_elsewhere and not rule.pattern.startswith("*"):\n            return False\n',
+        "",
+        REQUESTS + "test_a_rule_for_a_program_by_a_relative_path_means_the_one_of_the_session_s_directory",
+    ),
     # --- safe text
     Mutant(
         "safe text",

@@ -10,8 +10,8 @@ import pytest
 
 from accord.session.claims import MAX_CLAIMS, claims_of
 from accord.session.entry import ToolCall
-from accord.session.remembered import CommandTarget, InputTarget, PathTarget
-from accord.session.rules import Effect, Rule, Subject, judge, parse_rule
+from accord.session.remembered import CommandTarget, InputTarget, PathTarget, RememberedAnswer
+from accord.session.rules import Effect, Rule, Subject, judge, parse_rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
 from accord.workspace.subject import SubjectResolver, resolve_path, resolve_rules
 
@@ -227,6 +227,18 @@ def test_the_directory_and_the_environment_are_part_of_what_is_remembered(tmp_pa
     with_environment = subject(tmp_path, "execute", {"command": "ls", "env": {"LANG": "C"}}).targets
 
     assert len({here, there, with_environment}) == 3
+
+
+def test_every_command_of_a_program_by_a_relative_path_is_one_of_the_session_s_directory(tmp_path: Path) -> None:
+    here, there = (subject(tmp_path, "execute", {"command": "./t", "cwd": cwd}) for cwd in (".", "sub"))
+    (answer,) = wider_answers(here)
+
+    assert judge((), here, [answer]).effect == "allow"
+    assert judge((), there, [answer]).effect == "ask"
+    assert judge((), there, [RememberedAnswer("deny", "program", program="./t")]).effect == "deny"
+    assert wider_answers(there) == ()
+    assert effect(tmp_path, ["deny execute:./t", "allow execute"], there) == "deny"
+    assert effect(tmp_path, ["deny execute:rm *", "allow execute"], there) == "allow"
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,10 @@ class Grant:
 
 
 def _is_same_file(granted: PathTarget, wanted: PathTarget) -> bool:
-    """A write needs a grant for a change; a grant for a change also covers reads."""
-    return granted.path == wanted.path and (granted.kind == wanted.kind or granted.kind in WRITING_KINDS)
+    """A write needs a grant for an edit: a file that may be deleted or moved may not get another text."""
+    if granted.path != wanted.path:
+        return False
+    return granted.kind == wanted.kind or (wanted.kind == "read" and granted.kind in WRITING_KINDS)
 
 
 def _is_same_command(granted: Target, wanted: Target) -> bool:

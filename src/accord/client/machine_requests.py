@@ -23,12 +23,14 @@ from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.rules import Subject
 from accord.session.tool import Diff, FileChange, Location
-from accord.workspace import Workspace, WorkspaceError
+from accord.workspace import NoSuchFile, Workspace, WorkspaceError
 
 __all__ = ["MachineRequests"]
 
 # How much of a file is shown before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024
+# The operation of a write over a file that is too large to be shown, or no text: it is not a new one.
+REPLACED = "replace"
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
     PermissionOption("allow-always", "Always allow exactly this", "allow_always"),
@@ -100,14 +102,20 @@ class MachineRequests:
         async with self._describing:
             request, call = question.request, question.tool
             if isinstance(request, WriteFile) and call is not None:
-                change = FileChange(request.path, await self._present(request.path), request.content)
+                change = await self._change(request)
                 question = replace(question, tool=replace(call, content=[Diff([change])]))
+                if change.operation == REPLACED:
+                    question = replace(question, title=f"{question.title}, over one that cannot be shown")
             yield question
 
-    async def _present(self, path: str) -> str | None:
-        """The content of the file now, as far as it can be shown."""
+    async def _change(self, request: WriteFile) -> FileChange:
+        """The change to the file as it is now; `REPLACED` where there is one that cannot be shown."""
         try:
-            text = await self._workspace().read_text(path)
+            present = await self._workspace().read_text(request.path)
+        except NoSuchFile:
+            return FileChange(request.path, None, request.content)
         except WorkspaceError:
-            return None
-        return text if len(text) <= MAX_SHOWN_CHARACTERS else None
+            return FileChange(request.path, None, request.content, REPLACED)
+        if len(present) > MAX_SHOWN_CHARACTERS:
+            return FileChange(request.path, None, request.content, REPLACED)
+        return FileChange(request.path, present, request.content)

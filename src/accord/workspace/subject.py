@@ -144,6 +144,7 @@ class SubjectResolver:
                 transparent=is_understood and _is_plain_shell(simple),
                 mentioned=mentioned,
                 target=target,
+                is_elsewhere=target.directory != self.directory and _is_relative(simple.words[0]),
             )
             for simple in parsed.commands
         ]
@@ -179,6 +180,10 @@ def _redirected(parsed: ShellLine, target: CommandTarget, *, is_understood: bool
             yield Access("edit", target=target)
         else:
             yield Access("edit", resolved.real, resolved.spelled, target=target)
+
+
+def _is_relative(program: str) -> bool:
+    return "/" in program and not program.startswith("/")
 
 
 def _is_plain_shell(simple: SimpleCommand) -> bool:
