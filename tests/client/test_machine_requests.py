@@ -14,7 +14,7 @@ import pytest
 
 import accord
 from accord.client import Policy, Verdict
-from accord.client.machine_requests import REPLACED
+from accord.client.consent import REPLACED
 from accord.client.question import PermissionQuestion
 from accord.session.tool import Diff
 from accord.workspace import Workspace
@@ -321,6 +321,53 @@ async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) 
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         assert await permission(requester, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
         assert await write(requester, tmp_path / "a") == DENIED
+
+
+PRESENT = "one\ntwo\nthree\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("diffs", "written", "is_as_shown"),
+    [
+        ([(PRESENT, "new\n")], "new\n", True),
+        ([(PRESENT, "new\n")], "new", True),
+        ([(PRESENT, "new\n")], "new\r\n", True),
+        ([(PRESENT, "new\n")], "other\n", False),
+        # A passage of the file, once or everywhere.
+        ([("two", "2")], "one\n2\nthree\ntwo\n", True),
+        ([("two", "2")], "one\n2\nthree\n2\n", True),
+        ([("two", "2")], "one\n2\nthree\n2\nfour\n", False),
+        ([("two", "2")], "2", False),
+        # Several passages, also one write for each.
+        ([("one", "1"), ("three", "3")], "1\ntwo\n3\ntwo\n", True),
+        ([("one", "1"), ("three", "3")], "1\ntwo\nthree\ntwo\n", True),
+        ([("one", "1"), ("three", "3")], "1\ntwo\n4\ntwo\n", False),
+        # It was shown as a new file, and it is none.
+        ([(None, "new\n")], "new\n", False),
+    ],
+)
+async def test_a_write_passes_for_the_change_that_was_shown(
+    tmp_path: Path, diffs: Any, written: str, *, is_as_shown: bool
+) -> None:
+    seen: list[PermissionQuestion] = []
+    file = tmp_path / "a"
+    file.write_text(PRESENT, encoding="utf-8")
+    content = [{"type": "diff", "path": str(file), "oldText": old, "newText": new} for old, new in diffs]
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="edit", content=content) == "yes"
+        assert await write(requester, file, written) is None
+    assert len(seen) == (1 if is_as_shown else 2)
+
+
+async def test_a_new_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
+    seen: list[PermissionQuestion] = []
+    content = [{"type": "diff", "path": str(tmp_path / "a"), "newText": "new\n"}]
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="edit", content=content) == "yes"
+        assert await write(requester, tmp_path / "a", "new\n") is None
+        assert len(seen) == 1
+        assert await write(requester, tmp_path / "a", "evil\n") is None
+    assert len(seen) == 2
 
 
 @pytest.mark.parametrize("kind", ["delete", "move", "read", "other"])

@@ -346,6 +346,14 @@ MUTANTS = (
         "",
         REQUESTS + "test_a_rule_for_a_program_by_a_relative_path_means_the_one_of_the_session_s_directory",
     ),
+    Mutant(
+        "consent",
+        "a write may make another change than the one that was shown",
+        "client/consent.py",
+        "        return any(_can_result(changes, write) for changes in shown)\n",
+        "        return write.new is not None\n",
+        REQUESTS + "test_a_write_passes_for_the_change_that_was_shown",
+    ),
     # --- safe text
     Mutant(
         "safe text",

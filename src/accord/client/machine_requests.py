@@ -12,8 +12,10 @@ import contextlib
 import shlex
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from accord.client.consent import REPLACED
 from accord.client.policy import Policy
 from accord.client.question import MachineRequest, OpenQuestions, PermissionQuestion
 from accord.client.session import Session
@@ -29,8 +31,6 @@ __all__ = ["MachineRequests"]
 
 # How much of a file is shown before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024
-# The operation of a write over a file that is too large to be shown, or no text: it is not a new one.
-REPLACED = "replace"
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
     PermissionOption("allow-always", "Always allow exactly this", "allow_always"),
@@ -73,8 +73,11 @@ class MachineRequests:
         real = await workspace.real_path(spelled)
         subject = self._subject(request, real, spelled)
         question, policy = replace(self._question(request, spelled), turn=turn), self._policy
+        change_of = partial(self._change, request) if isinstance(request, WriteFile) else None
         with self._session._while_agent_waits():
-            allowed = await self._questions.call(lambda each: policy._permits(each, subject, self._described), question)
+            allowed = await self._questions.call(
+                lambda each: policy._permits(each, subject, self._described, change_of), question
+            )
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(request)])
         return real
