@@ -357,6 +357,14 @@ MUTANTS = (
     # --- safe text
     Mutant(
         "safe text",
+        "a wide gap hides the rest of a command",
+        "display.py",
+        '    if len(gap) + gap.count("\\t") * (_TAB_COLUMNS - 1) <= MAX_GAP_COLUMNS:\n',
+        "    if len(gap) >= MAX_GAP_COLUMNS // _TAB_COLUMNS:\n",
+        "tests/test_display.py::test_a_gap_that_hides_the_rest_of_a_line_is_shown",
+    ),
+    Mutant(
+        "safe text",
         "the Arabic letter mark reaches the screen",
         "display.py",
         '_TURNING = "\\u061c\\u200e',
