@@ -16,6 +16,7 @@ from accord.cli.show.question import (
     WIDE_KEYS,
     can_be_shown_whole,
     contradiction_text,
+    host_text,
     option_name,
     question_lines,
     sentence_of,
@@ -221,6 +222,7 @@ class Questions:
             if isinstance(question, FormQuestion):
                 return await self._form(question.schema)
             self._terminal.show_line(filled("  {}", question.url), "cyan")
+            self._terminal.show_line(filled("  at {}", host_text(question.url)), "yellow")
             answer = await self._terminal.read_line(own("  open it in your browser; done?  [y] yes  [n] no > "))
             return "cancel" if answer is None else answer.lower() in {"y", "yes"}
 

@@ -9,6 +9,7 @@ import pytest
 
 from accord.cli.show.question import (
     can_be_shown_whole,
+    host_text,
     question_lines,
     sentence_of,
     whole_lines,
@@ -195,6 +196,21 @@ def test_nothing_that_is_shown_steers_a_terminal() -> None:
     )  # fmt: skip
     text = shown(asked(tool, bad, description=bad))
     assert not set("\x1b\u202e\u061c\x9b\U000e0041") & set(text)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://host.example/a?b", "host.example"),
+        ("https://good.example@host.example:80/", "host.example"),
+        ("https://g\u043e\u043eg.example/", "xn--gg-fmca.example (g\u043e\u043eg.example)"),
+        ("https://a..\u043e/", "a..\u043e (no valid name)"),
+        ("https:///host.example", "an address without a host"),
+        ("https://[", "an address without a host"),
+    ],
+)
+def test_an_address_is_shown_with_its_host_as_it_is_looked_up(address: str, host: str) -> None:
+    assert host_text(address) == host
 
 
 def test_wider_scopes_are_named() -> None:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of
 from accord.cli.show.line import Line, Span, hidden_after, line_of
@@ -125,6 +126,25 @@ def contradiction_text(count: int) -> SafeText:
     if count == 1:
         return own("one answer of the agent contradicts itself or another, and cannot be given")
     return filled("{} answers of the agent contradict themselves or each other, and cannot be given", count)
+
+
+def host_text(address: str) -> SafeText:
+    """The host of an address that the user is asked to visit.
+
+    Letters of other scripts look like Latin ones, so that such a name is also shown as it is looked up (`xn--…`).
+    """
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    if not host:
+        return own("an address without a host")
+    if host.isascii():
+        return exact(host)
+    try:
+        return filled("{} ({})", exact(host.encode("idna").decode("ascii")), host)
+    except UnicodeError:
+        return filled("{} (no valid name)", host)
 
 
 # --- verdicts

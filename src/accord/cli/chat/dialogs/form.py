@@ -22,6 +22,7 @@ from textual.widgets import Button, Checkbox, Input, Select, SelectionList
 from accord.cli.chat.dialogs.frame import ARMING_SECONDS, QuestionDialog
 from accord.cli.chat.lines import Lines
 from accord.cli.chat.widgets import MUTED, StaticText, announce, choice_of, choices_of, entry_of, label, styled
+from accord.cli.show.question import host_text
 from accord.client.question import ElicitAnswer, FormQuestion, UrlQuestion
 from accord.display import EMPTY, exact, filled, json_text, own, prose, prose_line
 
@@ -338,7 +339,7 @@ class UrlDialog(QuestionDialog[ElicitAnswer]):
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
             yield StaticText(label((prose(question.message), "bold")), classes="dialog--title")
-            yield StaticText(label((own("at "), ""), (exact(_host(question.url)), "bold $text-warning")))
+            yield StaticText(label((own("at "), ""), (host_text(question.url), "bold $text-warning")))
             yield Lines([styled((exact(question.url), ""))])
             yield StaticText(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
 
@@ -369,15 +370,9 @@ class UrlDialog(QuestionDialog[ElicitAnswer]):
 
 
 def is_web_address(url: str) -> bool:
-    """Whether a browser may open it: an http or https address without invisible characters."""
+    """Whether a browser may open it: an http or https address of a host, without invisible characters."""
     try:
-        return urlsplit(url).scheme in {"http", "https"} and "\\" not in url and exact(url) == url
+        parts = urlsplit(url)
     except ValueError:
         return False
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or "?"
-    except ValueError:
-        return "?"
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "\\" not in url and exact(url) == url
