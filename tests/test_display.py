@@ -237,3 +237,13 @@ def test_a_line_that_was_written_over_is_its_last_state() -> None:
     assert printed("1%\r50%\r100%\nnext\r\r\n\rlast\r") == "100%\nnext\nlast"
     assert exact("  a b ") == "\\x20\\x20a b\\x20"
     assert exact("  ") == "\\x20\\x20"
+
+
+def test_a_gap_that_hides_the_rest_of_a_line_is_shown() -> None:
+    for show in (exact, source_line):
+        assert show(f"a{' ' * 80}b") == f"a{' ' * 80}b"
+        assert show(f"a{' ' * 81}b") == "a" + "\\x20" * 81 + "b"
+    assert source_line("a" + "\t" * 10 + "b") == "a" + "\t" * 10 + "b"
+    assert source_line("a" + "\t" * 11 + "b") == "a" + "\\t" * 11 + "b"
+    # Indentation and the blanks at the end of a line hide nothing.
+    assert source_line(" " * 200 + "a" + " " * 200) == " " * 200 + "a" + " " * 200

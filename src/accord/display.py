@@ -95,6 +95,11 @@ _BLANK = frozenset(
 )  # fmt: skip
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNUSUAL = re.compile(r"[^\x20-\x7e]")
+# A longer gap looks like the end of a text, with the rest of it outside of the screen.
+MAX_GAP_COLUMNS = 80
+_TAB_COLUMNS = 8
+_GAP = re.compile(f" {{{MAX_GAP_COLUMNS + 1},}}+")
+_SOURCE_GAP = re.compile(rf"(?<=[^ \t])[ \t]{{{MAX_GAP_COLUMNS // _TAB_COLUMNS},}}+(?=.)")
 # A backslash that would be read as the begin of one of our escapes is doubled.
 _UNUSUAL_OR_ESCAPE = re.compile(r"[^\x20-\x7e]|\\(?=[\\nrtuUx]|[^\x20-\x7e])")
 
@@ -137,11 +142,12 @@ def prose_line(text: str, limit: int | None = None) -> SafeText:
 def exact(text: str, limit: int | None = None) -> SafeText:
     """One line that differs for any two different texts, except that every lone surrogate is U+FFFD.
 
-    Blanks at the begin and the end are escapes too. A longer one than the limit ends in an ellipsis.
+    Blanks at the begin and the end, and in gaps of more than 80, are escapes too. A longer one than the limit ends in
+    an ellipsis.
     """
     if limit is not None and len(text) > limit:
         text = text[: limit + 1]
-    shown = _edged(_UNUSUAL_OR_ESCAPE.sub(_in_exact, whole(text)))
+    shown = _GAP.sub(_escaped_gap, _edged(_UNUSUAL_OR_ESCAPE.sub(_in_exact, whole(text))))
     return SafeText(shown) if limit is None else clip(SafeText(shown), limit)
 
 
@@ -152,6 +158,13 @@ def _edged(text: str) -> str:
         return text
     before = len(text) - len(text.lstrip(" "))
     return "\\x20" * before + inner + "\\x20" * (len(text) - len(inner) - before)
+
+
+def _escaped_gap(found: re.Match[str]) -> str:
+    gap = found[0]
+    if len(gap) + gap.count("\t") * (_TAB_COLUMNS - 1) <= MAX_GAP_COLUMNS:
+        return gap
+    return gap.replace(" ", "\\x20").replace("\t", "\\t")
 
 
 def _in_exact(found: re.Match[str]) -> str:
@@ -171,8 +184,8 @@ def _escape(char: str) -> str:
 
 
 def source_line(text: str) -> SafeText:
-    """A line of a file: what is invisible is an escape, blanks and tabs are as they are."""
-    return SafeText(_UNUSUAL.sub(_in_source, whole(text)))
+    """A line of a file: what is invisible is an escape, blanks and tabs are as they are, except in wide gaps."""
+    return SafeText(_SOURCE_GAP.sub(_escaped_gap, _UNUSUAL.sub(_in_source, whole(text))))
 
 
 def _in_source(found: re.Match[str]) -> str:

@@ -86,6 +86,15 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
+    def answer(self, *lines: str) -> None:
+        """Type each line when a question waits for it; what is typed before answers nothing."""
+        for line in lines:
+            while not self.printed.endswith(b"> "):
+                if not self.read():
+                    return
+            self.type(f"{line}\n")
+            self.read()
+
     def close(self) -> int:
         """To the end; the exit status."""
         while self.read():
@@ -134,7 +143,7 @@ def agent(version: int = 1, trick: str = "") -> list[str]:
 def test_a_run(at_terminal: Start, form: str, version: int) -> None:
     terminal = at_terminal("run", "x", "-o", form, *agent(version), ACCORD_LOG="debug")
     # Questions are answered by their keys; the form by nothing, the address by a no.
-    terminal.type("v\nn\nn\n\n\nn\n\n\n")
+    terminal.answer("v", "n", "n", "", "", "n", "", "")
     terminal.close()
     assert_clean(terminal.printed)
 
@@ -143,7 +152,7 @@ def test_a_run(at_terminal: Start, form: str, version: int) -> None:
 @pytest.mark.parametrize("trick", ["error", "die", "login"])
 def test_a_run_that_fails(at_terminal: Start, trick: str) -> None:
     terminal = at_terminal("run", "x", *agent(1, trick))
-    terminal.type("\n\n\n")
+    terminal.answer("", "", "")
     assert terminal.close() != 0
     assert_clean(terminal.printed)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from accord.cli.show.question import option_name
 from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
@@ -73,6 +74,38 @@ async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> No
     answer = await Questions(Typing(typed), lambda _: True).permission(question)
     assert isinstance(answer, PermissionOption)
     assert answer.id == chosen
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        *((typed, kind) for typed in ("d", "v", "V", "f", "p", "e", "2", "10") for kind in ("allow_once", "_other")),
+        ("a", "allow_once"),
+        ("y", "allow_always"),
+        ("yes", "allow_always"),
+    ],
+)
+def test_a_key_that_is_not_offered_chooses_no_option_that_the_agent_calls_so(typed: str, kind: str) -> None:
+    options = [PermissionOption(typed.lower(), "Go on", kind), PermissionOption("r", "Leave it", "reject_once")]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    assert _Choices(question).meant(typed)[1] is not options[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_marked"),
+    [
+        ("Allow once", "allow_always", True),
+        ("Yes", "allow_always", True),
+        ("Always allow, once", "allow_always", True),
+        ("Reject", "reject_always", True),
+        ("Always allow", "allow_always", False),
+        ("Allow", "allow_once", False),
+    ],
+)
+def test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it(
+    name: str, kind: str, *, is_marked: bool
+) -> None:
+    assert (option_name(PermissionOption("o", name, kind)) != name) is is_marked
 
 
 @pytest.mark.parametrize("typed", ["no", "n", "No", "nope", "reject", "never", "N\u043e"])

@@ -11,7 +11,7 @@ from tests.cli.command import SCRIPTS, Accord, Screen, first_pid, is_gone, noted
 
 pytest.importorskip("termios")
 
-ASK = "allow the edit of file.txt?  [y] Just this once  [a] From now on  [n] Rather not  [v] whole diff > "
+ASK = "allow the edit of file.txt?  [y] Just this once  [a] From now on (always)  [n] Rather not  [v] whole diff > "
 
 
 def test_the_session_of_the_guide_can_be_typed(accord: Accord) -> None:
@@ -70,6 +70,15 @@ def test_the_whole_diff_can_be_seen_and_nonsense_is_asked_again(accord: Accord) 
         screen.type("perhaps\n")
         assert "one of: y, a, n, f, e, v" in screen.expect(ASK)
         screen.type("Rather not\n")
+        assert "chosen: no" in screen.rest()
+        assert screen.status() == 0
+
+
+def test_a_line_that_was_typed_before_the_question_does_not_answer_it(accord: Accord) -> None:
+    with accord.terminal("run", "x", *scripted("asks"), NO_COLOR="1") as screen:
+        screen.type("y\n")
+        screen.expect(ASK)
+        screen.type("n\n")
         assert "chosen: no" in screen.rest()
         assert screen.status() == 0
 

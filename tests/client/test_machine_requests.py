@@ -14,7 +14,9 @@ import pytest
 
 import accord
 from accord.client import Policy, Verdict
+from accord.client.consent import REPLACED
 from accord.client.question import PermissionQuestion
+from accord.session.tool import Diff
 from accord.workspace import Workspace
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
 from tests.limits import limit
@@ -291,6 +293,14 @@ async def test_a_request_for_what_an_open_question_allowed_passes_until_the_call
         ({"command": "echo hi"}, ["echo", "hi"], {"env": [{"name": "PATH", "value": "/x"}]}, False),
         ({"command": "echo hi"}, ["sh", "-c", "echo hi; echo ho"], {}, False),
         ({}, ["echo", "hi"], {}, False),
+        # A variable that was shown is part of the command, and so are the lines that a program reads.
+        ({"command": "echo hi", "env": {"DRY_RUN": "1"}}, ["echo", "hi"], {}, False),
+        ({"command": "echo hi", "env": {"CI": "1"}}, ["echo", "hi"], {"env": [{"name": "CI", "value": "0"}]}, False),
+        ({"command": "echo hi", "env": {"CI": "1"}}, ["echo", "hi"], {"env": [{"name": "CI", "value": "1"}]}, True),
+        ({"command": "cat <<E\nhi\nE"}, ["sh", "-c", "cat <<E\nhi\nE"], {}, True),
+        ({"command": "cat <<E\nhi\nE"}, ["sh", "-c", "cat <<E\nho\nE"], {}, False),
+        ({"command": "cat < a"}, ["sh", "-c", "cat < b"], {}, False),
+        ({"command": ["sh", "-ec", "echo hi"]}, ["sh", "-c", "echo hi"], {}, False),
     ],
 )
 async def test_a_terminal_passes_for_the_command_and_directory_that_were_allowed(
@@ -311,6 +321,103 @@ async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) 
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         assert await permission(requester, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
         assert await write(requester, tmp_path / "a") == DENIED
+
+
+PRESENT = "one\ntwo\nthree\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("diffs", "written", "is_as_shown"),
+    [
+        ([(PRESENT, "new\n")], "new\n", True),
+        ([(PRESENT, "new\n")], "new", True),
+        ([(PRESENT, "new\n")], "new\r\n", True),
+        ([(PRESENT, "new\n")], "other\n", False),
+        # A passage of the file, once or everywhere.
+        ([("two", "2")], "one\n2\nthree\ntwo\n", True),
+        ([("two", "2")], "one\n2\nthree\n2\n", True),
+        ([("two", "2")], "one\n2\nthree\n2\nfour\n", False),
+        ([("two", "2")], "2", False),
+        # Several passages, also one write for each.
+        ([("one", "1"), ("three", "3")], "1\ntwo\n3\ntwo\n", True),
+        ([("one", "1"), ("three", "3")], "1\ntwo\nthree\ntwo\n", True),
+        ([("one", "1"), ("three", "3")], "1\ntwo\n4\ntwo\n", False),
+        # It was shown as a new file, and it is none.
+        ([(None, "new\n")], "new\n", False),
+    ],
+)
+async def test_a_write_passes_for_the_change_that_was_shown(
+    tmp_path: Path, diffs: Any, written: str, *, is_as_shown: bool
+) -> None:
+    seen: list[PermissionQuestion] = []
+    file = tmp_path / "a"
+    file.write_text(PRESENT, encoding="utf-8")
+    content = [{"type": "diff", "path": str(file), "oldText": old, "newText": new} for old, new in diffs]
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="edit", content=content) == "yes"
+        assert await write(requester, file, written) is None
+    assert len(seen) == (1 if is_as_shown else 2)
+
+
+async def test_a_new_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
+    seen: list[PermissionQuestion] = []
+    content = [{"type": "diff", "path": str(tmp_path / "a"), "newText": "new\n"}]
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="edit", content=content) == "yes"
+        assert await write(requester, tmp_path / "a", "new\n") is None
+        assert len(seen) == 1
+        assert await write(requester, tmp_path / "a", "evil\n") is None
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("kind", ["delete", "move", "read", "other"])
+async def test_a_question_about_anything_but_an_edit_lets_no_text_be_written(tmp_path: Path, kind: str) -> None:
+    seen: list[PermissionQuestion] = []
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind=kind, locations=[{"path": str(tmp_path / "a")}]) == "yes"
+        assert await write(requester, tmp_path / "a") is None
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(("content", "is_shown"), [(b"a", True), (b"\xff", False), (b"a" * (1024 * 1024 + 1), False)])
+async def test_a_write_over_a_file_that_cannot_be_shown_is_not_shown_as_a_new_file(
+    tmp_path: Path, content: bytes, *, is_shown: bool
+) -> None:
+    seen: list[PermissionQuestion] = []
+    (tmp_path / "a").write_bytes(content)
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        await write(requester, tmp_path / "a")
+        await write(requester, tmp_path / "new")
+    over, new = (diff.changes[0] for each in seen if each.tool for diff in each.tool.content if isinstance(diff, Diff))
+    assert (over.old is not None) is is_shown
+    assert (over.operation == REPLACED) is not is_shown
+    assert (new.old, new.operation) == (None, "modify")
+
+
+@pytest.mark.parametrize(
+    ("rule", "folder", "is_allowed"),
+    [
+        ("allow execute:./t", ".", True),
+        ("allow execute:./t", "sub", False),
+        ("allow execute:./t *", "sub", False),
+        ("allow execute:sub/t", ".", True),
+        ("allow execute:*", "sub", True),
+        ("allow execute:*/t", "sub", True),
+        ("allow execute", "sub", True),
+    ],
+)
+async def test_a_rule_for_a_program_by_a_relative_path_means_the_one_of_the_session_s_directory(
+    tmp_path: Path, rule: str, folder: str, *, is_allowed: bool
+) -> None:
+    (tmp_path / "sub").mkdir()
+    for place in (tmp_path, tmp_path / "sub"):
+        (place / "t").write_text("#!/bin/sh\n: > ran\n", encoding="utf-8")
+        (place / "t").chmod(0o755)
+    program = "sub/t" if "sub" in rule else "./t"
+    async with requesting_agent(tmp_path, permission=Policy([rule])) as requester, working(requester):
+        refused = await run(requester, program, cwd=str(tmp_path / folder))
+    assert refused == (None if is_allowed else DENIED)
+    assert [*tmp_path.rglob("ran")] == ([tmp_path / folder / "ran"] if is_allowed else [])
 
 
 # --- what was said of a call
@@ -354,11 +461,14 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
         assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("beside", [[], [{"path": "file://["}]])
 @pytest.mark.parametrize("asked_first", [False, True])
-async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Path, *, asked_first: bool) -> None:
+async def test_a_denied_kind_that_was_completed_unallowed_is_named(
+    tmp_path: Path, beside: list[Any], *, asked_first: bool
+) -> None:
     named: list[tuple[str, str]] = []
     policy = Policy(["deny edit:secret/**"], on_unasked=lambda call, rule: named.append((call.id, str(rule))))
-    place = [{"path": str(tmp_path / "secret" / "a")}]
+    place = [*beside, {"path": str(tmp_path / "secret" / "a")}]
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         await update(requester, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
         if asked_first:

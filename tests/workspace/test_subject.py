@@ -10,8 +10,8 @@ import pytest
 
 from accord.session.claims import MAX_CLAIMS, claims_of
 from accord.session.entry import ToolCall
-from accord.session.remembered import CommandTarget, InputTarget, PathTarget
-from accord.session.rules import Effect, Rule, Subject, judge, parse_rule
+from accord.session.remembered import CommandTarget, InputTarget, PathTarget, RememberedAnswer
+from accord.session.rules import Effect, Rule, Subject, judge, parse_rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
 from accord.workspace.subject import SubjectResolver, resolve_path, resolve_rules
 
@@ -53,7 +53,9 @@ def test_every_spelling_of_a_path_is_one_path(tmp_path: Path, spelling: str) -> 
     assert found.real == str(tmp_path.resolve() / "a")
 
 
-@pytest.mark.parametrize("spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "a\0b", "/\ud800"])
+@pytest.mark.parametrize(
+    "spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "file://[", "a://]/b", "a\0b", "/\ud800"]
+)
 def test_what_nobody_can_resolve_is_not_known(tmp_path: Path, spelling: str) -> None:
     assert resolve_path(spelling, str(tmp_path)) is None
     judged = subject(tmp_path, "edit", locations=[Location(spelling)])
@@ -225,6 +227,61 @@ def test_the_directory_and_the_environment_are_part_of_what_is_remembered(tmp_pa
     with_environment = subject(tmp_path, "execute", {"command": "ls", "env": {"LANG": "C"}}).targets
 
     assert len({here, there, with_environment}) == 3
+
+
+def test_every_command_of_a_program_by_a_relative_path_is_one_of_the_session_s_directory(tmp_path: Path) -> None:
+    here, there = (subject(tmp_path, "execute", {"command": "./t", "cwd": cwd}) for cwd in (".", "sub"))
+    (answer,) = wider_answers(here)
+
+    assert judge((), here, [answer]).effect == "allow"
+    assert judge((), there, [answer]).effect == "ask"
+    assert judge((), there, [RememberedAnswer("deny", "program", program="./t")]).effect == "deny"
+    assert wider_answers(there) == ()
+    assert effect(tmp_path, ["deny execute:./t", "allow execute"], there) == "deny"
+    assert effect(tmp_path, ["deny execute:rm *", "allow execute"], there) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"command": "python3 - <<E\n1\nE"}, {"command": "python3 - <<E\n2\nE"}),
+        ({"command": "python3 <<-E\n1\nE"}, {"command": "python3"}),
+        ({"command": "psql < a.sql"}, {"command": "psql < b.sql"}),
+        ({"command": "psql <<< 1"}, {"command": "psql"}),
+        ({"command": "psql 0<> a"}, {"command": "psql"}),
+        ({"command": "sh -c 'psql < a.sql'"}, {"command": "sh -c 'psql < b.sql'"}),
+        ({"command": "NODE_ENV=test npm start"}, {"command": "NODE_ENV=production npm start"}),
+        ({"command": "psql", "stdin": "1"}, {"command": "psql", "stdin": "2"}),
+        ({"command": ["psql"], "input": "1"}, {"command": ["psql"]}),
+        ({"cmd": ["sh", "-ec", "test -e x; ls"]}, {"cmd": ["sh", "-c", "test -e x; ls"]}),
+        (
+            {"command": "ls", "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
+            {"command": "ls", "env": [{"name": "A", "value": "2"}, {"name": "A", "value": "1"}]},
+        ),
+    ],
+)
+def test_two_commands_that_differ_in_more_than_their_words_are_remembered_as_two(
+    tmp_path: Path, one: Any, other: Any
+) -> None:
+    first, second = subject(tmp_path, "execute", one).targets, subject(tmp_path, "execute", other).targets
+
+    assert first is not None
+    assert second is not None
+    assert set(first).isdisjoint(second)
+
+
+@pytest.mark.parametrize("kind", ["other", "fetch", "_deploy"])
+@pytest.mark.parametrize("named", [{"path": "db"}, {"file": "/db", "uri": "a"}, {"command": "apply"}])
+def test_where_a_path_or_a_command_is_one_parameter_among_others_all_of_them_are_remembered(
+    tmp_path: Path, kind: str, named: Any
+) -> None:
+    one, same, other = (
+        subject(tmp_path, kind, each).targets for each in ({**named, "q": 1}, {"q": 1, **named}, {**named, "q": 2})
+    )
+
+    assert one is not None
+    assert one == same
+    assert set(one).isdisjoint(other or ())
 
 
 def test_an_input_without_paths_and_commands_is_remembered_whole(tmp_path: Path) -> None:

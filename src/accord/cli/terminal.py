@@ -13,8 +13,11 @@ from typing import Any, TypeAlias
 from accord.cli.fault import phase
 from accord.cli.show.line import Line, Span
 from accord.cli.show.question import (
+    WIDE_KEYS,
     can_be_shown_whole,
     contradiction_text,
+    host_text,
+    option_name,
     question_lines,
     sentence_of,
     whole_lines,
@@ -48,9 +51,13 @@ class UserTerminal:
 
     @contextlib.asynccontextmanager
     async def floor(self) -> AsyncIterator[None]:
-        """Hold the screen for one question: others wait, and no output is shown meanwhile."""
+        """Hold the screen for one question: others wait, and no output is shown meanwhile.
+
+        Keys that were typed before it is shown do not answer it: they were meant for another question, or for none.
+        """
         async with self._alone:
             self.before()
+            _forget_typed_keys()
             held, self._progress.is_held = self._progress.is_held, True
             self._progress.erase()
             try:
@@ -83,6 +90,15 @@ class UserTerminal:
         self.show([[Span(text, style)]])
 
 
+def _forget_typed_keys() -> None:
+    if sys.platform == "win32" or not is_terminal(sys.stdin):
+        return
+    import termios  # noqa: PLC0415 - not on every system
+
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
 async def _read_line() -> str | None:
     loop = asyncio.get_running_loop()
     if sys.platform == "win32":
@@ -104,6 +120,8 @@ async def _read_line() -> str | None:
 
 
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+# A key means one thing. Where a question does not offer it, no option is chosen because the agent has named it so.
+_OWN_KEYS = frozenset({*KEYS.values(), "v", *WIDE_KEYS.values()})
 
 
 def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
@@ -132,12 +150,12 @@ class _Choices:
 
     @property
     def prompt(self) -> SafeText:
-        offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
+        offered = [filled("[{}] {}", key, option_name(option)) for key, option in self._options.items()]
         if not offered:
             offered.append(own("[n] No"))
         if self.can_show_whole:
             has_diff = self._question.tool is not None and self._question.tool.content
-            offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
+            offered.append(own("[v] whole diff") if has_diff else own("[v] all of it"))
         return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
 
     def show(self, terminal: UserTerminal) -> None:
@@ -160,7 +178,8 @@ class _Choices:
         option = self._options.get(key)
         if option is None and means_no(answer):
             return True, self._question.reject()
-        option = option or _named(answer, self._options.values())
+        if option is None and key not in _OWN_KEYS and not key.isdecimal():
+            option = _named(answer, self._options.values())
         if option is None and not any(each.consent == "allow" for each in self._options.values()):
             # No option can be allowed, so the answer does not matter.
             return True, self._question.reject()
@@ -203,6 +222,7 @@ class Questions:
             if isinstance(question, FormQuestion):
                 return await self._form(question.schema)
             self._terminal.show_line(filled("  {}", question.url), "cyan")
+            self._terminal.show_line(filled("  at {}", host_text(question.url)), "yellow")
             answer = await self._terminal.read_line(own("  open it in your browser; done?  [y] yes  [n] no > "))
             return "cancel" if answer is None else answer.lower() in {"y", "yes"}
 
@@ -253,10 +273,12 @@ class Questions:
 
 
 def _named(answer: str, options: Iterable[PermissionOption]) -> PermissionOption | None:
-    """The option whose name or id was typed."""
-    return next(
-        (option for option in options if answer and answer.lower() in {option.id.lower(), option.name.lower()}), None
-    )
+    """The option whose name or id was typed; ids are not shown, so that none of them is an answer with "always"."""
+    typed = answer.lower()
+    for option in options:
+        if typed and (typed == option.name.lower() or (typed == option.id.lower() and not option.is_lasting)):
+            return option
+    return None
 
 
 def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> SafeText:

@@ -6,7 +6,7 @@ the same files and commands pass, inside the same turn, until the call has ended
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from accord.client.question import PermissionQuestion
@@ -17,18 +17,26 @@ from accord.session.event import Event, ToolChanged, ToolContentAdded
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
 from accord.session.rules import Access, Rule, Subject
 from accord.session.shell_line import environment_is_harmless
-from accord.workspace.subject import SubjectResolver, resolve_rules
+from accord.session.tool import Diff, FileChange
+from accord.workspace.subject import SubjectResolver, resolve_rules, spelled_path
 
 __all__ = ["Grant", "SessionConsent"]
+
+# The operation of a write over a file that is too large to be shown, or no text: it is not a new one.
+REPLACED = "replace"
+# Passages may be replaced once or everywhere: more results of the shown changes than this are not tried.
+MAX_RESULTS = 64
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A question that was allowed: its turn, its call, and its subject."""
+    """A question that was allowed: its turn, its call, its subject, and the changes of files that it showed."""
 
     turn: object
     call_id: str | None
     targets: tuple[Target, ...]
+    changes: tuple[tuple[str, FileChange], ...] = ()
+    """Each with the real path of its file."""
 
     def covers(self, target: Target) -> bool:
         """Whether the grant covers a request."""
@@ -38,8 +46,10 @@ class Grant:
 
 
 def _is_same_file(granted: PathTarget, wanted: PathTarget) -> bool:
-    """A write needs a grant for a change; a grant for a change also covers reads."""
-    return granted.path == wanted.path and (granted.kind == wanted.kind or granted.kind in WRITING_KINDS)
+    """A write needs a grant for an edit: a file that may be deleted or moved may not get another text."""
+    if granted.path != wanted.path:
+        return False
+    return granted.kind == wanted.kind or (wanted.kind == "read" and granted.kind in WRITING_KINDS)
 
 
 def _is_same_command(granted: Target, wanted: Target) -> bool:
@@ -47,9 +57,32 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
         return True
     if not isinstance(granted, CommandTarget) or not isinstance(wanted, CommandTarget):
         return False
-    further = set(wanted.environment) - set(granted.environment)
-    same = (granted.directory, granted.argv, granted.line) == (wanted.directory, wanted.argv, wanted.line)
-    return same and environment_is_harmless(name for name, _ in further)
+    if (granted.directory, granted.argv, granted.line) != (wanted.directory, wanted.argv, wanted.line):
+        return False
+    # Each variable that was shown has its value; agents add a few that change nothing about what runs.
+    shown, used = dict(granted.environment), dict(wanted.environment)
+    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())
+
+
+def _can_result(shown: Sequence[FileChange], write: FileChange) -> bool:
+    """Whether a write makes the shown changes, some of them or all: of whole texts, or of passages in the present."""
+    if write.operation == REPLACED:
+        return False
+    texts = {_text(write.old)}
+    for change in shown:
+        old, new = _text(change.old), _text(change.new)
+        for text in list(texts):
+            if text == old:
+                texts.add(new)
+            elif old and len(texts) < MAX_RESULTS:
+                texts |= {text.replace(old, new, 1), text.replace(old, new)}
+    # Agents differ in whether the last line is ended.
+    return _text(write.new).rstrip("\n") in {text.rstrip("\n") for text in texts}
+
+
+def _text(text: str | None) -> str:
+    """The text as diffs show it: a write keeps the line ends of the file."""
+    return (text or "").replace("\r\n", "\n")
 
 
 @dataclass
@@ -134,7 +167,15 @@ class SessionConsent:
         if turn is not None:
             targets = tuple(access.target for access in subject.accesses if access.target is not None)
             self._grants = [grant for grant in self._grants if grant.turn is turn]
-            self._grants.append(Grant(turn, call_id, targets))
+            self._grants.append(Grant(turn, call_id, targets, tuple(self._shown_changes(question, subject))))
+
+    def _shown_changes(self, question: PermissionQuestion, subject: Subject) -> Iterator[tuple[str, FileChange]]:
+        places = {access.spelled: access.path for access in subject.accesses}
+        for diff in [] if question.tool is None else question.tool.content:
+            for change in diff.changes if isinstance(diff, Diff) else []:
+                place = places.get(spelled_path(change.path, self.resolver.directory))
+                if place is not None and change.new is not None:
+                    yield place, change
 
     def is_granted(self, subject: Subject) -> bool:
         """Whether an allowed question of the running turn, whose call has not ended, was about the same."""
@@ -143,3 +184,13 @@ class SessionConsent:
             return False
         grants = [grant for grant in self._grants if grant.turn is turn]
         return all(any(grant.covers(target) for grant in grants) for target in targets)
+
+    async def is_as_shown(self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]]) -> bool:
+        """Whether a granted write makes what an allowed question showed; one without a diff showed the path alone."""
+        target = PathTarget("edit", subject.accesses[0].path or "")
+        covering = [grant for grant in self._grants if grant.turn is self.session.running_turn and grant.covers(target)]
+        shown = [[change for place, change in grant.changes if place == target.path] for grant in covering]
+        if not all(shown):
+            return True
+        write = await change_of()
+        return any(_can_result(changes, write) for changes in shown)

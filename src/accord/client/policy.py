@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Decision, Effect, Rule, RuleError, Subject, judge, parse_rule
+from accord.session.tool import FileChange
 from accord.workspace.subject import SubjectResolver
 
 __all__ = ["AnswerStore", "Policy", "RulesFileError", "Verdict", "load_rules"]
@@ -189,11 +190,15 @@ class Policy:
     # --- requests that touch this machine
 
     async def _permits(
-        self, question: PermissionQuestion, subject: Subject, describe: Describe = contextlib.nullcontext
+        self,
+        question: PermissionQuestion,
+        subject: Subject,
+        describe: Describe = contextlib.nullcontext,
+        change_of: Callable[[], Awaitable[FileChange]] | None = None,
     ) -> bool:
         """Whether this client may execute the agent's request: `question` describes it, with options of our own.
 
-        `describe` adds the details that only a question to the user needs.
+        `describe` adds the details that only a question to the user needs. `change_of` returns the change of a write.
         """
         consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
@@ -205,7 +210,12 @@ class Policy:
             by, is_allowed = _source(decision), False
             self.refused_requests += decision.rule is not None
         # Before the rules that allow: the agent did ask, and the verdict must say so.
-        elif in_turn and consent.is_granted(subject):
+        elif (
+            in_turn
+            and consent.is_granted(subject)
+            and (change_of is None or await consent.is_as_shown(subject, change_of))
+            and question.is_in_turn
+        ):
             by, is_allowed = "question", True
         elif decision.effect == "allow" and (in_turn or is_reading):
             by, rule, is_allowed = _source(decision), decision.rule, True

@@ -8,11 +8,13 @@ import logging
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
+from accord.client.consent import REPLACED
 from accord.client.policy import Policy
 from accord.client.question import (
     ElicitCallback,
@@ -52,7 +54,7 @@ from accord.session.meta_original import ORIGINAL
 from accord.session.option import PermissionOption
 from accord.session.rules import Subject
 from accord.session.tool import Diff, FileChange, Location
-from accord.workspace import Workspace, WorkspaceError
+from accord.workspace import NoSuchFile, Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
 __all__ = ["Offer", "Quirks", "Services", "Serving", "WorkspaceFactory"]
@@ -297,8 +299,11 @@ class MachineRequests:
         real = await workspace.real_path(spelled)
         subject = self._subject(request, real, spelled)
         question, policy = replace(self._question(request, spelled), turn=turn), self._policy
+        change_of = partial(self._change, request) if isinstance(request, WriteFile) else None
         with self._session._while_agent_waits():
-            allowed = await self._questions.call(lambda each: policy._permits(each, subject, self._described), question)
+            allowed = await self._questions.call(
+                lambda each: policy._permits(each, subject, self._described, change_of), question
+            )
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(request)])
         return real
@@ -326,14 +331,20 @@ class MachineRequests:
         async with self._describing:
             request, call = question.request, question.tool
             if isinstance(request, WriteFile) and call is not None:
-                change = FileChange(request.path, await self._present(request.path), request.content)
+                change = await self._change(request)
                 question = replace(question, tool=replace(call, content=[Diff([change])]))
+                if change.operation == REPLACED:
+                    question = replace(question, title=f"{question.title}, over one that cannot be shown")
             yield question
 
-    async def _present(self, path: str) -> str | None:
-        """The content of the file now, as far as it can be shown."""
+    async def _change(self, request: WriteFile) -> FileChange:
+        """The change to the file as it is now; `REPLACED` where there is one that cannot be shown."""
         try:
-            text = await self._workspace().read_text(path)
+            present = await self._workspace().read_text(request.path)
+        except NoSuchFile:
+            return FileChange(request.path, None, request.content)
         except WorkspaceError:
-            return None
-        return text if len(text) <= MAX_SHOWN_CHARACTERS else None
+            return FileChange(request.path, None, request.content, REPLACED)
+        if len(present) > MAX_SHOWN_CHARACTERS:
+            return FileChange(request.path, None, request.content, REPLACED)
+        return FileChange(request.path, present, request.content)

@@ -34,6 +34,8 @@ __all__ = [
 
 FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
 WRITING_KINDS = frozenset({"edit", "delete", "move"})
+# The paths or the command of such a call are all of it. Elsewhere they are parameters among others.
+_EXACT_KINDS = FILE_KINDS | {"execute"}
 
 # More claims about one call than a user could read before answering: the rest counts as unknown.
 MAX_CLAIMS = 256
@@ -51,6 +53,7 @@ COMMAND_KEYS = frozenset(
 DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "workingdir", "directory", "dir", "currentdirectory"})
 ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars", "environmentvariables"})
 ARGUMENT_KEYS = frozenset({"args", "arguments", "parameters"})
+_STANDARD_INPUT_KEYS = frozenset({"stdin", "input", "heredoc"})
 # A text under these keys is a shell line, independent of the keys beside it.
 _LINE_KEYS = frozenset({"line", "script", "shell", "shellscript", "shellline"})
 _PATH_KEYS = frozenset(
@@ -90,19 +93,23 @@ class PathClaim:
 
 @dataclass(frozen=True, slots=True)
 class CommandClaim:
-    """A command that the call runs: an argv, or a line for a shell; neither where it could not be read."""
+    """A command that the call runs: an argv, or a line for a shell; neither where it could not be read.
+
+    `input_digest` identifies the standard input that it is given.
+    """
 
     argv: tuple[str, ...] | None = None
     line: str | None = None
     directory: str | None = None
     environment: tuple[tuple[str, str], ...] = ()
+    input_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CallClaims:
     """All claims about one call. `is_complete` is False where there was more than is kept.
 
-    `input_digest` identifies the whole input where it names neither a path nor a command.
+    `input_digest` identifies the whole input of a call that is neither about files nor a command.
     """
 
     kind: str = "other"
@@ -147,12 +154,14 @@ def claims_of(call: ToolCall) -> CallClaims:
     found_commands = [each for value in (call.raw_input, *unknown) for each in _input_commands(value, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
         found_commands = [CommandClaim(line=call.raw_input)]
-    commands = tuple(dict.fromkeys(found_commands))
     found = tuple(paths)
+    digest = None
+    if call.raw_input is not None and (call.kind not in _EXACT_KINDS or not (found or found_commands)):
+        digest = _digest([call.kind, call.name, call.raw_input, *unknown])
+    commands = tuple(dict.fromkeys(found_commands))
     is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
     if not is_complete:
         found, commands = (), ()
-    digest = None if found or commands or call.raw_input is None else _digest(call)
     return CallClaims(call.kind, found, commands, is_complete, digest)
 
 
@@ -166,10 +175,10 @@ def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
     return in_paths + sum(len(each.line or "") + sum(map(len, each.argv or ())) for each in commands)
 
 
-def _digest(call: ToolCall) -> str | None:
+def _digest(value: Any) -> str | None:
     """The digest of an input, independent of the order of its keys."""
     try:
-        text = json.dumps([call.kind, call.name, call.raw_input], sort_keys=True, default=repr)
+        text = json.dumps(value, sort_keys=True, default=repr)
     except (ValueError, RecursionError):
         return None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -315,6 +324,8 @@ class _Beside:
         directory = _one(fields, DIRECTORY_KEYS)
         environment = _one(fields, ENVIRONMENT_KEYS)
         self._arguments = _one(fields, ARGUMENT_KEYS)
+        given = [each for each in fields if each[0] in _STANDARD_INPUT_KEYS and each[1] not in (None, "", [], {})]
+        self._input_digest = _digest(given) if given else None
         self._directory: str | None = directory if isinstance(directory, str) else None
         self._environment = None if environment is _UNREADABLE else _environment(environment)
         self._is_readable = (
@@ -336,17 +347,17 @@ class _Beside:
             for each in value:
                 yield from self.commands("line", each, depth)
         elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            yield CommandClaim(tuple(value), None, self._directory, self._environment or ())
+            yield CommandClaim(tuple(value), None, self._directory, self._environment or (), self._input_digest)
         else:
             yield from list(_input_commands(value, depth + 1)) or [CommandClaim(directory=self._directory)]
 
     def _line(self, name: str, line: str) -> CommandClaim:
         arguments, environment = self._arguments, self._environment or ()
         if name in _LINE_KEYS or arguments in (None, "", {}):
-            return CommandClaim(None, line, self._directory, environment)
+            return CommandClaim(None, line, self._directory, environment, self._input_digest)
         if isinstance(arguments, list) and all(isinstance(each, str) for each in arguments):
             # A program beside its arguments is one argv.
-            return CommandClaim((line, *arguments), None, self._directory, environment)
+            return CommandClaim((line, *arguments), None, self._directory, environment, self._input_digest)
         return CommandClaim(directory=self._directory)
 
 

@@ -35,17 +35,21 @@ class PathTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="p
     path: str
 
 
-class CommandTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="command"):
-    """One command as it was shown: `argv`, or one `line` for a shell, with its directory and environment changes."""
+class CommandTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag="command"):
+    """One command as it was shown: `argv`, or one `line` for a shell, with its directory and environment changes.
+
+    `input_sha256` is the digest of further input that changes what the command does.
+    """
 
     directory: str
     argv: tuple[str, ...] | None = None
     line: str | None = None
     environment: tuple[tuple[str, str], ...] = ()
+    input_sha256: str | None = None
 
 
 class InputTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="input"):
-    """A call whose input names neither a path nor a command: the digest of all of it."""
+    """A call that is neither about files nor about a command: the digest of all its input."""
 
     kind: str
     sha256: str

@@ -199,7 +199,8 @@ class Access:
     `path` is absolute with its links resolved; `spelled` the same without following them. `is_understood` is False for
     a command of which more may run than could be read. A `transparent` one is a shell around others that are judged
     themselves, and needs no permission of its own. `mentioned` are paths that the call names beside its command.
-    `target` is the target that a remembered answer would have.
+    `target` is the target that a remembered answer would have. `is_elsewhere` is True for a program that is named
+    relative to another directory than the session's: it is not the one that a pattern or an earlier answer means.
     """
 
     kind: str
@@ -210,6 +211,7 @@ class Access:
     transparent: bool = False
     mentioned: tuple[str, ...] = ()
     target: Target | None = None
+    is_elsewhere: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -280,7 +282,9 @@ def wider_answers(subject: Subject, effect: Literal["allow", "deny"] = "allow") 
         return ()
     (kind,) = kinds
     if kind == "execute":
-        known = all(access.command is not None and access.is_understood for access in accesses)
+        known = all(
+            access.command is not None and access.is_understood and not access.is_elsewhere for access in accesses
+        )
         programs = {
             access.command.words[0] for access in accesses if access.command is not None and access.command.words
         }
@@ -328,7 +332,8 @@ def _judge_access(
 
 def _is_covered(answer: RememberedAnswer, access: Access) -> bool:
     program = None
-    if access.command is not None and access.is_understood and 0 not in access.command.uncertain:
+    is_certain = access.is_understood and not (access.is_elsewhere and answer.effect == "allow")
+    if access.command is not None and is_certain and 0 not in access.command.uncertain:
         program = access.command.words[0] if access.command.words else None
     return answer.covers(access.target, access.kind, access.path, program)
 
@@ -342,6 +347,8 @@ def _matches(rule: Rule, access: Access, roots: Sequence[str]) -> bool:
     if not access.is_known:
         return not careful
     if access.command is not None:
+        if careful and access.is_elsewhere and not rule.pattern.startswith("*"):
+            return False
         if _command_matches(rule.pattern, access.command, careful=careful):
             return True
         # A pattern for every kind may mean a path that the call names beside its command.

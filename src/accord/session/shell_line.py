@@ -77,11 +77,14 @@ class ShellLine:
 
     `commands` has each simple command once: outer and inner ones, wrappers and the commands they run. `writes` are the
     targets of output redirections as they are written; where the line is not understood, they may be other paths.
+    `has_more_than_words` is True where the line gives a command an input or a variable: two such lines with the same
+    commands may do different things.
     """
 
     commands: tuple[SimpleCommand, ...]
     understood: bool
     writes: tuple[str, ...] = ()
+    has_more_than_words: bool = False
 
 
 def parse_shell_line(line: str) -> ShellLine:
@@ -125,6 +128,7 @@ class _Findings:
         self._commands: dict[SimpleCommand, None] = {}
         self._lines: set[str] = set()
         self._writes: dict[str, None] = {}
+        self._has_more_than_words = False
 
     def unclear(self) -> None:
         self._understood = False
@@ -137,7 +141,11 @@ class _Findings:
         self._writes[path] = None
 
     def assign(self, name: str) -> None:
+        self._has_more_than_words = True
         self._understood &= environment_is_harmless([name])
+
+    def give_input(self) -> None:
+        self._has_more_than_words = True
 
     def command(
         self, words: tuple[str, ...], uncertain: frozenset[int], redirects: tuple[str, ...], depth: int
@@ -160,7 +168,7 @@ class _Findings:
 
     def result(self) -> ShellLine:
         understood = self._understood and bool(self._commands) and not self._moves_a_relative_path()
-        return ShellLine(tuple(self._commands), understood, tuple(self._writes))
+        return ShellLine(tuple(self._commands), understood, tuple(self._writes), self._has_more_than_words)
 
     def _may_go_on(self, steps: int, depth: int) -> bool:
         self.steps += steps + 1

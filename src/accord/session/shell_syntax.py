@@ -228,6 +228,8 @@ class Scanner(WordScanner):
         word = self._word()
         if not word.raw or (word.uncertain and operator not in ("<", "<<<")):
             self._sink.unclear()
+        if operator.startswith("<"):
+            self._sink.give_input()
         if operator in ("<<", "<<-"):
             self._here_document(word, strip_tabs=operator == "<<-")
         elif operator in ("<&", ">&") and _FILE_DESCRIPTOR.fullmatch(word.raw):

@@ -44,6 +44,9 @@ class Sink(Protocol):
     def assign(self, name: str) -> None:
         """A variable that gets a value, for one command or for all that follow."""
 
+    def give_input(self) -> None:
+        """A command gets a file or a text of the line as its input."""
+
     def command(
         self, words: tuple[str, ...], uncertain: frozenset[int], redirects: tuple[str, ...], depth: int
     ) -> None:

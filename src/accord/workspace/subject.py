@@ -17,13 +17,14 @@ from accord.session.remembered import CommandTarget, InputTarget, PathTarget
 from accord.session.rules import Access, Glob, Rule, Subject
 from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
 
-__all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules"]
+__all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules", "spelled_path"]
 
 _WILDCARDS = frozenset("*?")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ash"})
 _SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 # `-l` and `-i` read the user's own start-up files, `-e` and `-u` stop earlier.
 _SHELL_FLAGS = frozenset("ceilu")
+_STOPPING_FLAGS = frozenset("eu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,28 @@ class ResolvedPath:
 
 def resolve_path(path: str, directory: str) -> ResolvedPath | None:
     """The real path, relative to a directory; None where it is unknown: another host, `~`, a lone surrogate."""
+    joined = _joined(path, directory)
+    if joined is None:
+        return None
+    try:
+        return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
+    except (OSError, ValueError):
+        return None
+
+
+def spelled_path(path: str, directory: str) -> str | None:
+    """The path as `ResolvedPath.spelled` has it, without a look at the disk."""
+    joined = _joined(path, directory)
+    return None if joined is None else os.path.normpath(joined)
+
+
+def _joined(path: str, directory: str) -> str | None:
     text = path
     if "://" in text:
-        address = urlsplit(text)
+        try:
+            address = urlsplit(text)
+        except ValueError:
+            return None
         if address.scheme.lower() != "file" or address.netloc not in {"", "localhost"}:
             return None
         text = unquote(address.path)
@@ -46,11 +66,7 @@ def resolve_path(path: str, directory: str) -> ResolvedPath | None:
         text = unquote(text[5:])
     if not text or text[0] in "~$" or "\0" in text:
         return None
-    joined = os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop the difference of two spellings
-    try:
-        return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
-    except (OSError, ValueError):
-        return None
+    return os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop the difference of two spellings
 
 
 class SubjectResolver:
@@ -62,17 +78,20 @@ class SubjectResolver:
 
     def of_call(self, claims: CallClaims, command: CommandClaim | None = None) -> Subject:
         """The subject of a tool call, by all fields and reports of it; `command` is one that the question names."""
-        commands = (*claims.commands, *(() if command is None else (command,)))
+        commands = [*claims.commands, *([] if command is None else [command])]
         is_about_files = claims.kind in FILE_KINDS or not (commands or claims.kind == "execute")
         accesses: list[Access] = []
         mentioned: list[str] = []
         for claim in claims.paths:
             if claim.kind in FILE_KINDS or is_about_files:
-                accesses.append(self._path_access(claim))
+                accesses.append(self._path_access(claim, claims.input_digest))
             else:
                 resolved = resolve_path(claim.path, self.directory)
                 mentioned += [] if resolved is None else [resolved.real, resolved.spelled]
         for each in commands:
+            if claims.input_digest is not None:
+                # The command is one parameter among others: an answer is for all of them.
+                each = replace(each, input_digest=claims.input_digest)  # noqa: PLW2901 - the same command
             accesses += self._command_accesses(each, tuple(dict.fromkeys(mentioned)))
         accesses += _unnamed(claims, accesses)
         return Subject(tuple(dict.fromkeys(accesses)), self.roots)
@@ -97,13 +116,19 @@ class SubjectResolver:
         if resolved is None or (claim.argv is None and claim.line is None):
             return None
         argv, line = _canonical(claim.argv, claim.line)
-        return CommandTarget(resolved.real, argv, line, tuple(sorted(claim.environment)))
+        # Of a variable that is given twice, the last value counts.
+        environment = tuple(sorted(dict(claim.environment).items()))
+        return CommandTarget(resolved.real, argv, line, environment, claim.input_digest)
 
-    def _path_access(self, claim: PathClaim) -> Access:
+    def _path_access(self, claim: PathClaim, input_digest: str | None) -> Access:
         resolved = resolve_path(claim.path, self.directory)
         if resolved is None:
             return Access(claim.kind)
-        return Access(claim.kind, resolved.real, resolved.spelled, target=PathTarget(claim.kind, resolved.real))
+        target: PathTarget | InputTarget = PathTarget(claim.kind, resolved.real)
+        if claim.kind not in FILE_KINDS and input_digest is not None:
+            # The path is one parameter among others: an answer is for all of them.
+            target = InputTarget(claim.kind, input_digest)
+        return Access(claim.kind, resolved.real, resolved.spelled, target=target)
 
     def _command_accesses(self, claim: CommandClaim, mentioned: tuple[str, ...]) -> list[Access]:
         target = self.command_target(claim)
@@ -119,6 +144,7 @@ class SubjectResolver:
                 transparent=is_understood and _is_plain_shell(simple),
                 mentioned=mentioned,
                 target=target,
+                is_elsewhere=target.directory != self.directory and _is_relative(simple.words[0]),
             )
             for simple in parsed.commands
         ]
@@ -156,6 +182,10 @@ def _redirected(parsed: ShellLine, target: CommandTarget, *, is_understood: bool
             yield Access("edit", resolved.real, resolved.spelled, target=target)
 
 
+def _is_relative(program: str) -> bool:
+    return "/" in program and not program.startswith("/")
+
+
 def _is_plain_shell(simple: SimpleCommand) -> bool:
     """Whether it is nothing but a shell around a line, which is judged by itself."""
     if len(simple.words) != 3 or simple.uncertain:  # noqa: PLR2004 - the shell, its flags, the line
@@ -169,11 +199,11 @@ def _is_plain_shell(simple: SimpleCommand) -> bool:
 def _canonical(argv: Sequence[str] | None, line: str | None) -> tuple[tuple[str, ...] | None, str | None]:
     """One form for one meaning: an argv for a line that is one plain command, a line for a shell around it."""
     if argv is not None:
-        if not _is_plain_shell(SimpleCommand(tuple(argv))):
+        if not _is_plain_shell(SimpleCommand(tuple(argv))) or not _STOPPING_FLAGS.isdisjoint(argv[1]):
             return tuple(argv), None
         line = argv[2]
     parsed = parse_shell_line(line or "")
-    if parsed.understood and len(parsed.commands) == 1 and not parsed.writes:
+    if parsed.understood and len(parsed.commands) == 1 and not parsed.writes and not parsed.has_more_than_words:
         simple = parsed.commands[0]
         if simple.words and not simple.uncertain and not simple.redirects:
             return simple.words, None

@@ -105,6 +105,11 @@ async def _form(turn: accord.agent.Turn, actor: Actor) -> None:
     await turn.say("Thank you.")
 
 
+async def _address(turn: accord.agent.Turn, actor: Actor) -> None:
+    actor.answers.append((await turn.elicit_url("Log in there.", "https://host.example/login")).action)
+    await turn.say("Thank you.")
+
+
 async def _refuse(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.say("No.")

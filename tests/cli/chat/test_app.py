@@ -13,7 +13,7 @@ from textual.widgets import Markdown
 
 import accord
 from accord.cli.chat.bars import PlanLine, PlanPanel
-from accord.cli.chat.dialogs.form import FormDialog
+from accord.cli.chat.dialogs.form import FormDialog, UrlDialog
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
 from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.lines import DiffView
@@ -225,6 +225,42 @@ async def test_keys_that_were_meant_for_the_prompt_answer_no_question(tmp_path: 
         dialog._arm()
         await chat.press("y")
         await chat.sees("Changed.")
+
+
+async def test_keys_that_were_meant_for_the_prompt_open_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actor = make_actor()
+    opened: list[str] = []
+    async with open_chat(actor.agent, tmp_path, arming_seconds=3600) as chat:
+        monkeypatch.setattr(chat.app, "open_url", lambda url, **_: opened.append(url))
+        await chat.say("address")
+        await chat.until(lambda: isinstance(chat.app.screen, UrlDialog), "the dialog")
+        dialog = chat.app.screen
+        await chat.press("o", "enter", "n", "escape")
+        assert chat.app.screen is dialog
+        assert (opened, actor.answers) == ([], [])
+        assert isinstance(dialog, UrlDialog)
+        dialog._arm()
+        await chat.press("o")
+        await chat.sees("Thank you.")
+    assert (opened, actor.answers) == (["https://host.example/login"], ["accept"])
+
+
+async def test_keys_that_were_meant_for_the_prompt_are_no_values_of_a_form(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, arming_seconds=3600) as chat:
+        await chat.say("form")
+        await chat.until(lambda: isinstance(chat.app.screen, FormDialog), "the dialog")
+        dialog = chat.app.screen
+        await chat.press("a", "enter", "1", "enter", "ctrl+s", "escape")
+        assert chat.app.screen is dialog
+        assert actor.answers == []
+        assert isinstance(dialog, FormDialog)
+        dialog._arm()
+        await chat.press(*"Rome", "enter", "3", "ctrl+s")
+        await chat.sees("Thank you.")
+    assert actor.answers == [{"city": "Rome", "days": 3, "food": False}]
 
 
 async def test_two_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from accord.cli.show.question import (
     can_be_shown_whole,
+    host_text,
     question_lines,
     sentence_of,
     whole_lines,
@@ -82,6 +83,45 @@ def test_input_that_names_nothing_is_shown_as_clipped_json() -> None:
     assert "x" * 5000 in "".join(span.text for line in whole_lines(asked(tool)) for span in line)
 
 
+END = "; rm -rf ~"
+LONG = "x" * 5000 + END
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        asked(ToolCall("t", kind="execute", raw_input={"command": LONG})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "args": [LONG]})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "env": {"PATH": LONG}})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "cwd": LONG})),
+        asked(ToolCall("t", kind="execute", raw_input={"commands": [*(f"a{n}" for n in range(30)), END]})),
+        asked(ToolCall("t", kind="execute", raw_input={"command": "a", "env": {f"A{n}": END for n in range(30)}})),
+        asked(ToolCall("t", kind="edit", locations=[Location(LONG)])),
+        asked(ToolCall("t", kind="edit", locations=[*(Location(f"a{n}") for n in range(50)), Location(END)])),
+        asked(ToolCall("t", content=[Shown(Text("a\n" * 50 + END))])),
+        asked(None, request=StartTerminal("s", "sh", ["-c", LONG])),
+        asked(None, command=CommandSubject(LONG, "/w")),
+        asked(None, other={"x": LONG}),
+        asked(None, command=CommandSubject("make", "/w"), description="a\n" * 50 + END),
+        asked(None, open_calls=[ToolCall("t", kind="execute", raw_input={"command": LONG})]),
+    ],
+)
+def test_what_is_too_long_at_first_can_be_seen_whole(question: PermissionQuestion) -> None:
+    count = 30 if "A0=" in shown(question) else 1
+    assert shown(question).count(END) < count
+    assert can_be_shown_whole(question)
+    assert "".join(span.text for line in whole_lines(question) for span in line).count(END) >= count
+    short = "".join(span.text for line in whole_lines(question, max_characters=1000) for span in line)
+    assert LONG not in short
+
+
+def test_what_is_shown_at_once_needs_no_second_look() -> None:
+    assert not can_be_shown_whole(
+        asked(ToolCall("t", kind="execute", raw_input={"command": "make", "env": {"A": "b"}}))
+    )
+    assert not can_be_shown_whole(asked(ToolCall("t", kind="edit", locations=[Location("a")])))
+
+
 def test_a_question_that_names_no_call_is_shown_with_the_calls_that_run() -> None:
     running = ToolCall("t", "Deploy to production", "execute", "in_progress")
     text = shown(asked(None, "Go on?", open_calls=(running,)))
@@ -103,6 +143,41 @@ def test_where_a_link_leads_is_shown(tmp_path: Path) -> None:
     assert f"leads to {(tmp_path / 'real').resolve()}" in shown(asked(tool, cwd=str(tmp_path)))
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    ["./link", "x/../link", "file:link", "file://{}/link", "{}/./link", "folder/../hidden", "{}/folder/../hidden"],
+)
+@pytest.mark.parametrize("as_diff", [False, True])
+def test_where_a_link_leads_is_shown_for_every_spelling_of_its_path(
+    tmp_path: Path, spelling: str, *, as_diff: bool
+) -> None:
+    (tmp_path / "out" / "sub").mkdir(parents=True)
+    (tmp_path / "out" / "hidden").write_text("x", encoding="utf-8")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "link").symlink_to(tmp_path / "out" / "hidden")
+    (tmp_path / "w" / "folder").symlink_to(tmp_path / "out" / "sub")
+    cwd = str(tmp_path / "w")
+    path = spelling.format(cwd)
+    tool = ToolCall("t", "Edit", "edit", locations=[Location(path)])
+    if as_diff:
+        tool = ToolCall("t", "Edit", "edit", content=[Diff([FileChange(path, "a\n", "b\n")])])
+    assert f"leads to {(tmp_path / 'out' / 'hidden').resolve()}" in shown(asked(tool, cwd=cwd))
+
+
+@pytest.mark.parametrize("spelling", ["a", "./a", "{}/a"])
+def test_a_link_before_the_session_s_directory_is_not_shown_with_each_file(tmp_path: Path, spelling: str) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "here").symlink_to(tmp_path / "w")
+    cwd = str(tmp_path / "here")
+    tool = ToolCall("t", "Edit", "edit", locations=[Location(spelling.format(cwd))])
+    assert "leads to" not in shown(asked(tool, cwd=cwd))
+
+
+def test_a_file_that_is_moved_is_shown_with_the_place_it_comes_from() -> None:
+    diff = Diff([FileChange("/w/new", "a\n", "b\n", old_path="/etc/old", operation="move")])
+    assert "/etc/old → new" in shown(asked(ToolCall("t", "Edit", "edit", content=[diff])))
+
+
 def test_a_request_for_a_terminal_is_shown_with_its_environment() -> None:
     request: MachineRequest = StartTerminal("s", "make", ["all"], env=[("PATH", "/evil")], cwd="/w/sub")
     question = asked(None, "Own words", command=CommandSubject("make all", "/w/sub"), request=request)
@@ -121,6 +196,21 @@ def test_nothing_that_is_shown_steers_a_terminal() -> None:
     )  # fmt: skip
     text = shown(asked(tool, bad, description=bad))
     assert not set("\x1b\u202e\u061c\x9b\U000e0041") & set(text)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://host.example/a?b", "host.example"),
+        ("https://good.example@host.example:80/", "host.example"),
+        ("https://g\u043e\u043eg.example/", "xn--gg-fmca.example (g\u043e\u043eg.example)"),
+        ("https://a..\u043e/", "a..\u043e (no valid name)"),
+        ("https:///host.example", "an address without a host"),
+        ("https://[", "an address without a host"),
+    ],
+)
+def test_an_address_is_shown_with_its_host_as_it_is_looked_up(address: str, host: str) -> None:
+    assert host_text(address) == host
 
 
 def test_wider_scopes_are_named() -> None:

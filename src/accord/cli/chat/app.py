@@ -20,8 +20,8 @@ from accord.cli.chat.chat_commands import answered, carry_out, change_option, ch
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
-from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
-from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
+from accord.cli.chat.dialogs.frame import ARMING_SECONDS, Picker, ReadingDialog
+from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.message import PassageView
 from accord.cli.chat.own_commands import ESCAPE, help_view, meant, typed
@@ -444,5 +444,5 @@ class ChatApp(ChatScreen):
     async def _elicit(self, question: FormQuestion | UrlQuestion) -> Any:
         async with self._question_lock:
             if isinstance(question, FormQuestion):
-                return await answered(self, FormDialog(question))
-            return await answered(self, UrlDialog(question))
+                return await answered(self, FormDialog(question, self._arming_seconds))
+            return await answered(self, UrlDialog(question, self._arming_seconds))

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of
 from accord.cli.show.line import Line, Span, hidden_after, line_of
@@ -33,16 +34,39 @@ from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Rule, wider_answers
-from accord.session.tool import Diff, Shown
+from accord.session.tool import Diff, FileChange, Shown
+from accord.workspace.subject import spelled_path
 
-DIFF_LINES = 12
-FILES = 40
-COMMANDS = 20
-VARIABLES = 20
-TEXT_LINES = 10
-PATH_CHARACTERS = 1000
-INPUT_CHARACTERS = 600
-COMMAND_CHARACTERS = 4000
+OPTION_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How much of each part is shown at first; None is all of it."""
+
+    diff_lines: int | None = 12
+    files: int | None = 40
+    commands: int | None = 20
+    variables: int | None = 20
+    text_lines: int | None = 10
+    path_characters: int | None = 1000
+    input_characters: int | None = 600
+    command_characters: int | None = 4000
+    value_characters: int | None = 400
+
+
+_FIRST = _Limits()
+
+
+def _whole(max_characters: int | None) -> _Limits:
+    texts = (max_characters,) * 4
+    return _Limits(None, None, None, None, None, *texts)
+
+
+def _left_out(count: int, limit: int | None) -> int:
+    return 0 if limit is None else max(0, count - limit)
+
+
 # Words that add no information to the facts in a title.
 _FILLING = frozenset(
     {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
@@ -54,6 +78,8 @@ _REASONS = {
     "default": own("inside the session's directories"),
     "nobody": own("there is no user to ask, and no rule allows it"),
 }
+WIDE_KEYS = {"folder": "f", "program": "p", "kind": "e"}
+"""The key at the terminal for each wider scope."""
 _NOUNS = {"edit": own("edit"), "delete": own("deletion"), "read": own("reading"), "move": own("move")}
 
 
@@ -78,10 +104,21 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
     given = WiderAnswer(option, answer)
     if answer.scope == "folder":
         place = place_of(answer.folder or "", question.session.cwd)
-        return WideChoice("f", filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given)
+        return WideChoice(
+            WIDE_KEYS["folder"], filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given
+        )
     if answer.scope == "program":
-        return WideChoice("p", filled("every command of {}", answer.program or ""), given)
-    return WideChoice("e", filled("every {}", answer.kind or ""), given)
+        return WideChoice(WIDE_KEYS["program"], filled("every command of {}", answer.program or ""), given)
+    return WideChoice(WIDE_KEYS["kind"], filled("every {}", answer.kind or ""), given)
+
+
+def option_name(option: PermissionOption) -> SafeText:
+    """The agent's name for an answer. Where we remember the answer and the name does not say so, we do."""
+    name = exact(option.name, OPTION_CHARACTERS)
+    words = option.name.casefold().split()
+    if not option.is_lasting or ("always" in words and "once" not in words):
+        return name
+    return filled("{} (always)", name)
 
 
 def contradiction_text(count: int) -> SafeText:
@@ -89,6 +126,25 @@ def contradiction_text(count: int) -> SafeText:
     if count == 1:
         return own("one answer of the agent contradicts itself or another, and cannot be given")
     return filled("{} answers of the agent contradict themselves or each other, and cannot be given", count)
+
+
+def host_text(address: str) -> SafeText:
+    """The host of an address that the user is asked to visit.
+
+    Letters of other scripts look like Latin ones, so that such a name is also shown as it is looked up (`xn--…`).
+    """
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    if not host:
+        return own("an address without a host")
+    if host.isascii():
+        return exact(host)
+    try:
+        return filled("{} ({})", exact(host.encode("idna").decode("ascii")), host)
+    except UnicodeError:
+        return filled("{} (no valid name)", host)
 
 
 # --- verdicts
@@ -114,31 +170,38 @@ def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
 
 
 def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
-    """All lines of the question; without `diffs` where they are shown in another way."""
-    claims = _claims(question)
-    lines: list[Line] = []
-    lines += _files(question, claims, diffs=diffs)
-    lines += _commands(question, claims)
-    lines += _unnamed(question, claims, shown=bool(lines))
-    lines += _description_lines(question, claims)
-    lines += _open_calls(question)
+    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way."""
+    return _lines(question, _FIRST, diffs=diffs)
+
+
+def whole_lines(question: PermissionQuestion, *, diffs: bool = True, max_characters: int | None = None) -> list[Line]:
+    """All that the question is about: nothing is clipped, except texts with more than `max_characters`."""
+    lines = _lines(question, _whole(max_characters), diffs=diffs)
+    if question.tool is not None and question.tool.raw_input is not None:
+        text = json_text(question.tool.raw_input, 2, max_characters)
+        lines += [line_of(INDENT, line) for line in safe_lines(text)]
     return lines
 
 
-def whole_lines(question: PermissionQuestion) -> list[Line]:
-    """All diffs and the whole input, without a limit."""
-    lines = [line for diff in _diffs(question) for line in diff_lines(diff)]
-    if not lines and question.tool is not None and question.tool.raw_input is not None:
-        lines = [line_of(INDENT, line) for line in safe_lines(json_text(question.tool.raw_input, 2))]
-    return lines
+def is_clipped(question: PermissionQuestion) -> bool:
+    """Whether `whole_lines` has more than `question_lines`, diffs aside."""
+    return _lines(question, _FIRST, diffs=False) != _lines(question, _whole(None), diffs=False)
 
 
 def can_be_shown_whole(question: PermissionQuestion) -> bool:
     """Whether `whole_lines` may hold more than the question shows."""
-    if _diffs(question):
-        return True
-    rest = None if question.tool is None else _rest(question.tool.raw_input)
-    return rest is not None and len(json_text(rest)) > INPUT_CHARACTERS
+    return bool(_diffs(question)) or is_clipped(question)
+
+
+def _lines(question: PermissionQuestion, limits: _Limits, *, diffs: bool) -> list[Line]:
+    claims = _claims(question)
+    lines: list[Line] = []
+    lines += _files(question, claims, limits, diffs=diffs)
+    lines += _commands(question, claims, limits)
+    lines += _unnamed(question, claims, limits, shown=bool(lines))
+    lines += _description_lines(question, claims, limits)
+    lines += _open_calls(question, limits)
+    return lines
 
 
 def sentence_of(question: PermissionQuestion) -> SafeText:
@@ -168,41 +231,57 @@ def _diffs(question: PermissionQuestion) -> list[Diff]:
     return [] if question.tool is None else [item for item in question.tool.content if isinstance(item, Diff)]
 
 
-def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> Iterator[Line]:
+def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *, diffs: bool) -> Iterator[Line]:
     cwd = question.session.cwd
     shown: set[str] = set()
     for diff in _diffs(question):
-        paths = [change.path for change in diff.changes]
-        shown.update(place_of(path, cwd) for change in diff.changes for path in (change.path, change.old_path) if path)
+        paths = [path for change in diff.changes for path in (change.old_path, change.path) if path]
+        shown.update(place_of(path, cwd) for path in paths)
         kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
-        names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
-            "a patch"
-        )
+        shown_names = (_change_name(change, cwd, limits) for change in diff.changes[: limits.files])
+        names = joined(shown_names, own(", ")) or own("a patch")
+        if _left_out(len(diff.changes), limits.files):
+            names = filled("{} and {} more", names, _left_out(len(diff.changes), limits.files))
         head = line_of(_kind_span(kind), filled(" {}", names), own("   "))
         yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
         if diffs:
-            yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
+            yield from diff_lines(diff, _diff_limit(diff, limits))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
     others = [(kind, path) for kind, path in others if path not in shown]
-    for kind, path in others[:FILES]:
-        name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
+    for kind, path in others[: limits.files]:
+        name = exact(path, limits.path_characters) if path else own("files that are not named")
         yield [*line_of(_kind_span(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
-    if len(others) > FILES or not claims.is_complete:
+    if _left_out(len(others), limits.files) or not claims.is_complete:
         yield _dim(own("and more files and commands than can be shown"))
+
+
+def _change_name(change: FileChange, cwd: str, limits: _Limits) -> SafeText:
+    path = exact(place_of(change.path, cwd), limits.path_characters)
+    if not change.old_path:
+        return path
+    return filled("{} → {}", exact(place_of(change.old_path, cwd), limits.path_characters), path)
+
+
+def _diff_limit(diff: Diff, limits: _Limits) -> int | None:
+    if limits.diff_lines is None or limits.files is None:
+        return None
+    return limits.diff_lines * max(1, min(len(diff.changes), limits.files))
 
 
 def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
     """The targets of these paths through links, where they differ from the written path."""
     if question.subject is None:
         return []
-    spellings = {place_of(path, question.session.cwd) for path in paths}
+    here, real_here = question.session.cwd, question.subject.roots[0]
+    spellings = {spelled_path(path, base) for path in paths if path for base in (here, real_here)}
     real = [
         access.path
         for access in question.subject.accesses
         if access.path is not None
-        and access.path != access.spelled
         and access.spelled is not None
-        and spellings & {access.spelled, place_of(access.spelled, question.subject.roots[0])}
+        and access.spelled in spellings
+        # Not where the session's directory alone is behind a link.
+        and place_of(access.path, real_here) not in {place_of(access.spelled, base) for base in (here, real_here)}
     ]
     if not real:
         return []
@@ -226,36 +305,37 @@ def _command_texts(
     return list(dict.fromkeys(found))
 
 
-def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+def _commands(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     commands = _command_texts(question, claims)
-    for text, directory, environment in commands[:COMMANDS]:
-        shown = exact(text, COMMAND_CHARACTERS) if text else own("a command that could not be read")
+    for text, directory, environment in commands[: limits.commands]:
+        shown = exact(text, limits.command_characters) if text else own("a command that could not be read")
         yield line_of(_kind_span("execute"), filled(" {}", shown))
-        yield _dim(filled("in {}", directory or question.session.cwd))
-        for name, value in environment[:VARIABLES]:
-            yield line_of(Span(filled("        with {}={}", exact(name, 200), exact(value, 400)), "yellow"))
-        if len(environment) > VARIABLES:
-            yield _dim(filled("and {} more variables", len(environment) - VARIABLES))
-    if len(commands) > COMMANDS:
-        yield _dim(filled("and {} more commands", len(commands) - COMMANDS))
+        yield _dim(filled("in {}", exact(directory or question.session.cwd, limits.path_characters)))
+        for name, value in environment[: limits.variables]:
+            shown_name, shown_value = (exact(each, limits.value_characters) for each in (name, value))
+            yield line_of(Span(filled("        with {}={}", shown_name, shown_value), "yellow"))
+        if _left_out(len(environment), limits.variables):
+            yield _dim(filled("and {} more variables", _left_out(len(environment), limits.variables)))
+    if _left_out(len(commands), limits.commands):
+        yield _dim(filled("and {} more commands", _left_out(len(commands), limits.commands)))
 
 
-def _unnamed(question: PermissionQuestion, claims: CallClaims, *, shown: bool) -> Iterator[Line]:
+def _unnamed(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *, shown: bool) -> Iterator[Line]:
     """Input that names neither a file nor a command, and the results that came with the question."""
     tool = question.tool
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
         yield line_of(_kind_span(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
     if question.other is not None:
-        yield _dim(json_text(question.other, None, INPUT_CHARACTERS))
+        yield _dim(json_text(question.other, None, limits.input_characters))
     if tool is None:
         return
     rest = _rest(tool.raw_input)
     if rest is not None and not _diffs(question):
-        yield _dim(json_text(rest, None, INPUT_CHARACTERS))
+        yield _dim(json_text(rest, None, limits.input_characters))
     for item in tool.content:
         if isinstance(item, Shown) and isinstance(item.block, Text):
-            yield from _quoted(item.block.text)
+            yield from _quoted(item.block.text, limits)
 
 
 def _rest(raw_input: Any) -> Any:
@@ -272,14 +352,14 @@ def _rest(raw_input: Any) -> Any:
 # --- the agent's own words
 
 
-def _description_lines(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+def _description_lines(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     if question.request is not None:
         yield _dim(filled("{}", question.title))
     elif not _title_adds_nothing(question, claims):
         yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
     if question.description:
         yield _dim(own("the agent says:"))
-        yield from _quoted(question.description)
+        yield from _quoted(question.description, limits)
 
 
 def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> bool:
@@ -291,15 +371,15 @@ def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> boo
     return all(term in known or term.lower() in _FILLING for term in question.title.split())
 
 
-def _quoted(text: str) -> Iterator[Line]:
+def _quoted(text: str, limits: _Limits) -> Iterator[Line]:
     lines = safe_lines(prose(text.strip("\n")))
-    for line in lines[:TEXT_LINES]:
+    for line in lines[: limits.text_lines]:
         yield line_of(Span(filled("        | {}", line), "dim"))
-    if len(lines) > TEXT_LINES:
-        yield _dim(hidden_after(len(lines) - TEXT_LINES))
+    if _left_out(len(lines), limits.text_lines):
+        yield _dim(hidden_after(_left_out(len(lines), limits.text_lines)))
 
 
-def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
+def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]:
     if question.tool is not None or question.request is not None:
         return
     if question.command is None and not question.open_calls:
@@ -308,10 +388,10 @@ def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
         title = exact(call.title or call.name or call.id, 200)
         yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
         claims = claims_of(call)
-        facts = [*_commands(question, claims), *_files(question, claims, diffs=False)]
+        facts = [*_commands(question, claims, limits), *_files(question, claims, limits, diffs=False)]
         yield from facts
         if not facts and call.raw_input is not None:
-            yield _dim(json_text(call.raw_input, None, INPUT_CHARACTERS))
+            yield _dim(json_text(call.raw_input, None, limits.input_characters))
 
 
 def _kind_span(kind: str) -> Span:

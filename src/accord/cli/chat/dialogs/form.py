@@ -19,9 +19,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Input, Select, SelectionList
 
-from accord.cli.chat.dialogs.frame import Dialog
+from accord.cli.chat.dialogs.frame import ARMING_SECONDS, QuestionDialog
 from accord.cli.chat.lines import Lines
 from accord.cli.chat.widgets import MUTED, StaticText, announce, choice_of, choices_of, entry_of, label, styled
+from accord.cli.show.question import host_text
 from accord.client.question import ElicitAnswer, FormQuestion, UrlQuestion
 from accord.display import EMPTY, exact, filled, json_text, own, prose, prose_line
 
@@ -198,8 +199,11 @@ def _check_format(name: Any, text: str) -> None:
             pass
 
 
-class FormDialog(Dialog[ElicitAnswer]):
+class FormDialog(QuestionDialog[ElicitAnswer]):
     """A form; its result is the values, None to decline, or `cancel`."""
+
+    # Not before it is armed: keys that were meant for the prompt are no values.
+    AUTO_FOCUS = ""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "submit", "Send", priority=True)]
     DEFAULT_CSS = """
@@ -212,8 +216,8 @@ class FormDialog(Dialog[ElicitAnswer]):
     FormDialog Button { margin-right: 2; }
     """
 
-    def __init__(self, question: FormQuestion) -> None:
-        super().__init__()
+    def __init__(self, question: FormQuestion, arming_seconds: float = ARMING_SECONDS) -> None:
+        super().__init__(arming_seconds)
         self._question = question
         self._fields = form_fields(question.schema)
         self._inputs: list[Widget] = [_input(each) for each in self._fields]
@@ -239,13 +243,16 @@ class FormDialog(Dialog[ElicitAnswer]):
         if not self._fields:
             yield StaticText(label((json_text(self._question.schema, 2, 4_000), MUTED)))
 
-    def on_mount(self) -> None:
+    def _arm(self) -> None:
         """Begin with the first field."""
+        super()._arm()
         if self._inputs:
             self._inputs[0].focus()
 
     def action_submit(self) -> None:
         """Submit the values, if they are valid."""
+        if not self._is_armed:
+            return
         values: dict[str, Any] = {}
         wrong: list[Widget] = []
         for each, widget, error in zip(self._fields, self._inputs, self._errors, strict=True):
@@ -265,7 +272,8 @@ class FormDialog(Dialog[ElicitAnswer]):
             self.dismiss(values)
 
     def action_leave(self) -> None:
-        self.dismiss("cancel")
+        if self._is_armed:
+            self.dismiss("cancel")
 
     def on_input_submitted(self) -> None:
         """Enter goes to the next field, and in the last one it sends."""
@@ -312,7 +320,7 @@ def _given(widget: Widget) -> Any:
             return None
 
 
-class UrlDialog(Dialog[ElicitAnswer]):
+class UrlDialog(QuestionDialog[ElicitAnswer]):
     """An address to visit; its result is True if the user visits it, False if not, or `cancel`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -321,8 +329,8 @@ class UrlDialog(Dialog[ElicitAnswer]):
         Binding("n", "decline", "No"),
     ]
 
-    def __init__(self, question: UrlQuestion) -> None:
-        super().__init__()
+    def __init__(self, question: UrlQuestion, arming_seconds: float = ARMING_SECONDS) -> None:
+        super().__init__(arming_seconds)
         self._question = question
 
     def compose(self) -> ComposeResult:
@@ -331,12 +339,14 @@ class UrlDialog(Dialog[ElicitAnswer]):
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
             yield StaticText(label((prose(question.message), "bold")), classes="dialog--title")
-            yield StaticText(label((own("at "), ""), (exact(_host(question.url)), "bold $text-warning")))
+            yield StaticText(label((own("at "), ""), (host_text(question.url), "bold $text-warning")))
             yield Lines([styled((exact(question.url), ""))])
             yield StaticText(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
 
     def action_visit(self) -> None:
         """Open it, where it is an address of the web."""
+        if not self._is_armed:
+            return
         if is_web_address(self._question.url):
             self.app.open_url(self._question.url)
             self.dismiss(True)  # noqa: FBT003 - the answer
@@ -345,26 +355,24 @@ class UrlDialog(Dialog[ElicitAnswer]):
 
     def action_copy(self) -> None:
         """Copy the address, for a browser on another machine, as over SSH."""
+        if not self._is_armed:
+            return
         self.app.copy_to_clipboard(self._question.url)
         announce(self.app, own("Copied. Press o when you have been there, or n."))
 
     def action_decline(self) -> None:
-        self.dismiss(False)  # noqa: FBT003 - the answer
+        if self._is_armed:
+            self.dismiss(False)  # noqa: FBT003 - the answer
 
     def action_leave(self) -> None:
-        self.dismiss("cancel")
+        if self._is_armed:
+            self.dismiss("cancel")
 
 
 def is_web_address(url: str) -> bool:
-    """Whether a browser may open it: an http or https address without invisible characters."""
+    """Whether a browser may open it: an http or https address of a host, without invisible characters."""
     try:
-        return urlsplit(url).scheme in {"http", "https"} and "\\" not in url and exact(url) == url
+        parts = urlsplit(url)
     except ValueError:
         return False
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or "?"
-    except ValueError:
-        return "?"
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "\\" not in url and exact(url) == url

@@ -57,6 +57,29 @@ class Dialog(ModalScreen[Answer]):
             self.dismiss(None)
 
 
+# A user who is typing when a question appears must not answer it by accident.
+ARMING_SECONDS = 0.5
+
+
+class QuestionDialog(Dialog[Answer]):
+    """A question of the agent. It takes no answer in its first moment: those keys were meant for the prompt."""
+
+    def __init__(self, arming_seconds: float = ARMING_SECONDS) -> None:
+        super().__init__()
+        self._arming_seconds = arming_seconds
+        self._is_armed = False
+
+    def on_mount(self) -> None:
+        if self._arming_seconds > 0:
+            self.set_timer(self._arming_seconds, self._arm)
+        else:
+            self._arm()
+
+    def _arm(self) -> None:
+        """From now on it takes an answer."""
+        self._is_armed = True
+
+
 class ReadingDialog(Dialog[None]):
     """One view that fills the dialog."""
 

@@ -12,30 +12,30 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from accord.cli.chat.dialogs.frame import Dialog
+from accord.cli.chat.dialogs.frame import ARMING_SECONDS, QuestionDialog
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
-from accord.cli.chat.widgets import StaticText, label, option_of, styled, styled_lines
+from accord.cli.chat.widgets import MUTED, StaticText, label, option_of, styled
 from accord.cli.show.diff import rows_of_diff
 from accord.cli.show.question import (
     WideChoice,
-    can_be_shown_whole,
     contradiction_text,
+    is_clipped,
+    option_name,
     question_lines,
     sentence_of,
+    whole_lines,
     wide_choices,
 )
 from accord.client.question import PermissionQuestion, WiderAnswer
-from accord.display import SafeText, exact, filled, json_text, own
+from accord.display import SafeText, filled, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
-# A user who is typing when the question appears must not answer it by accident.
-ARMING_SECONDS = 0.5
-MAX_INPUT_CHARACTERS = 100_000
+MAX_TEXT_CHARACTERS = 100_000
 _LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
-class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
+class PermissionDialog(QuestionDialog[PermissionOption | WiderAnswer]):
     """A permission request; its result is an option, alone or with a wider scope to remember, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,11 +55,9 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
     def __init__(
         self, question: PermissionQuestion, layout: DiffLayout, arming_seconds: float = ARMING_SECONDS
     ) -> None:
-        super().__init__()
+        super().__init__(arming_seconds)
         self._question = question
         self._layout: DiffLayout = layout
-        self._arming_seconds = arming_seconds
-        self._is_armed = False
         self._options = [each for each in question.options if each.can_be_given(question.options)]
         self._wide = wide_choices(question)
 
@@ -81,17 +79,13 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         return filled("1-9 {} Enter answer · Esc rejects · PgUp PgDn scroll", letters)
 
     def on_mount(self) -> None:
-        """Ignore keys for a moment: they were meant for the prompt."""
+        """The answers are disabled until the dialog is armed, which the base class does after this."""
         answers = self.query_one(OptionList)
         answers.highlighted = 0
-        if self._arming_seconds > 0:
-            answers.disabled = True
-            self.set_timer(self._arming_seconds, self._arm)
-        else:
-            self._arm()
+        answers.disabled = True
 
     def _arm(self) -> None:
-        self._is_armed = True
+        super()._arm()
         answers = self.query_one(OptionList)
         answers.disabled = False
         answers.focus()
@@ -107,14 +101,11 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         for item in [] if question.tool is None else question.tool.content:
             if isinstance(item, Diff):
                 yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)
-        if can_be_shown_whole(question):
-            yield from self._whole_input()
-
-    def _whole_input(self) -> Iterator[Widget]:
-        """The whole input, scrollable: a user who allows something must be able to see it."""
-        tool = self._question.tool
-        if tool is not None and not any(isinstance(item, Diff) for item in tool.content):
-            yield Lines(styled_lines(json_text(tool.raw_input, 2, MAX_INPUT_CHARACTERS), "dim"))
+        if is_clipped(question):
+            # A user who allows something must be able to see all of it.
+            lines = whole_lines(question, diffs=False, max_characters=MAX_TEXT_CHARACTERS)
+            yield StaticText(label((own("all of it:"), MUTED)))
+            yield Lines([styled(*line) for line in lines])
 
     # --- answers
 
@@ -159,7 +150,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
 def _answer(at: int, option: PermissionOption) -> Option:
     letter = next((letter for letter, kind in _LETTERS.items() if kind == option.kind), " ")
     mark = "✗" if option.kind.startswith("reject") else "✓" if option.kind.startswith("allow") else "·"
-    name = filled("{} {}", mark, exact(option.name, 100))
+    name = filled("{} {}", mark, option_name(option))
     return option_of(
         label((filled("{} ", at + 1), "bold"), (filled("{}  ", own(" ") if letter == " " else letter), ""), (name, ""))
     )
