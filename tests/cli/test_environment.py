@@ -222,6 +222,20 @@ def test_everything_that_only_reads_works_on_a_read_only_file_system(accord: Acc
         one_line(run(accord, "sessions", "rm", "--local", "s-12"), 2, "session: the records of sessions", "read")
 
 
+def test_the_built_in_agent_keeps_its_sessions_in_memory_where_its_folder_cannot_be_written(accord: Accord) -> None:
+    (accord.home / ".local").write_text("in the way")
+    result = run(accord, "run", "demo", "hello")
+    one_line(result, 0, "sessions are not noted")
+    assert "go on" not in result.stdout
+
+
+@as_root
+def test_the_built_in_agent_works_on_a_read_only_file_system(accord: Accord) -> None:
+    noted(run(accord, "run", "demo", "hello"))
+    with read_only(accord.home):
+        one_line(run(accord, "run", "demo", "hello"), 0, "sessions are not noted")
+
+
 @as_root
 def test_a_listing_where_nothing_was_ever_noted_makes_nothing(accord: Accord) -> None:
     with read_only(accord.home):

@@ -205,7 +205,9 @@ class Conversation:
                 opened = await running.open_session(index, self._record)
                 session = opened.session
                 short = short_id(session.id, known_ids(index))
-                self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name, short))
+                self._output.opened(
+                    RunOpening(running.agent, session, target, opened.resumed, opened.name, short, index.can_write)
+                )
                 prompt = next((part for part in content if isinstance(part, str)), "")
                 index.note(target.key, session.id, session.cwd, key=session.key, prompt=prompt)
                 try:
