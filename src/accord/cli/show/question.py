@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of
@@ -183,12 +184,23 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
         if diffs:
             yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
-    others = [(kind, path) for kind, path in others if path not in shown]
+    directories = {directory for text, directory, _ in _command_texts(question, claims) if text}
+    others = [
+        (kind, path)
+        for kind, path in others
+        if path not in shown and not _is_said_by_command(question, kind, path, directories)
+    ]
     for kind, path in others[:FILES]:
         name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
         yield [*line_of(_kind_span(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
     if len(others) > FILES or not claims.is_complete:
         yield _dim(own("and more files and commands than can be shown"))
+
+
+def _is_said_by_command(question: PermissionQuestion, kind: str, path: str, directories: set[str]) -> bool:
+    """Whether the path is only the directory of a command, which is shown below that."""
+    is_directory = kind == "execute" and bool(path) and _whole_path(question, path) in directories
+    return is_directory and not _leads_elsewhere(question, [path])
 
 
 def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
@@ -211,9 +223,9 @@ def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Spa
 
 def _command_texts(
     question: PermissionQuestion, claims: CallClaims
-) -> list[tuple[str, str | None, tuple[tuple[str, str], ...]]]:
+) -> list[tuple[str, str, tuple[tuple[str, str], ...]]]:
     """Each command once, with its directory and its environment changes; an empty text where it could not be read."""
-    found = []
+    found: list[tuple[str, str | None, tuple[tuple[str, str], ...]]] = []
     if isinstance(question.request, StartTerminal):
         argv = [question.request.command, *question.request.args]
         cwd = question.command.cwd if question.command is not None else question.request.cwd
@@ -223,7 +235,13 @@ def _command_texts(
     for claim in claims.commands:
         text = claim.line if claim.argv is None else shlex.join(claim.argv)
         found.append((text or "", claim.directory, claim.environment))
-    return list(dict.fromkeys(found))
+    # A call and its report name the directory of the session in different ways, or not at all.
+    whole = [(text, _whole_path(question, directory or ""), environment) for text, directory, environment in found]
+    return list(dict.fromkeys(whole))
+
+
+def _whole_path(question: PermissionQuestion, path: str) -> str:
+    return str(PurePath(question.session.cwd, path))
 
 
 def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
@@ -231,7 +249,7 @@ def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line
     for text, directory, environment in commands[:COMMANDS]:
         shown = exact(text, COMMAND_CHARACTERS) if text else own("a command that could not be read")
         yield line_of(_kind_span("execute"), filled(" {}", shown))
-        yield _dim(filled("in {}", directory or question.session.cwd))
+        yield _dim(filled("in {}", directory))
         for name, value in environment[:VARIABLES]:
             yield line_of(Span(filled("        with {}={}", exact(name, 200), exact(value, 400)), "yellow"))
         if len(environment) > VARIABLES:
