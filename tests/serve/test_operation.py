@@ -12,7 +12,6 @@ from tests.limits import limit
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
 from tests.serve.server_process import serving
 
-
 PROGRAM = Path(__file__).with_name("served_agent.py")
 
 
