@@ -53,6 +53,32 @@ def noted(result: Result) -> None:
     assert result.stderr.strip() == "", result.stderr
 
 
+# --- extras that are not installed
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "words"),
+    [
+        ("h11", "serve", ("serve", "demo")),
+        ("uvicorn", "serve", ("serve", "demo")),
+        ("h11", "serve", ("serve", "--add-token", "ann", "--token-file", "tokens.json")),
+        ("websockets", "http", ("run", "ws://127.0.0.1:1/acp", "hello")),
+        ("httpx2", "http", ("run", "http://127.0.0.1:1/acp", "hello")),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_says_what_to_type(
+    tmp_path: Path, module: str, extra: str, words: tuple[str, ...]
+) -> None:
+    program = f"import sys; sys.modules[{module!r}] = None; from accord.cli.main import main; sys.exit(main())"
+    line = [sys.executable, "-c", program, *words]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=limit(40), check=False)
+    assert done.returncode in {2, 7}
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    assert f"pip install 'accord[{extra}]', in a clone '.[{extra}]'" in lines[0]
+    assert "?" not in lines[0]
+
+
 # --- the home directory
 
 

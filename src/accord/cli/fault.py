@@ -216,6 +216,8 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
         advice = f"{advice} See: accord agents info {agent}"
     if error.status == _UNAUTHORIZED:
         advice = "Put its token into ACCORD_TOKEN, or name a file or a variable with it in acp.json"
+    elif isinstance(error.__cause__, ModuleNotFoundError):
+        advice = ""  # the message says what to install
     elif is_address(agent) or error.status is not None:
         advice = "Is the address right, and does the server run?"
     return CommandFailure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
