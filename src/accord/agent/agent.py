@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import sys
 import threading
@@ -45,6 +46,13 @@ __all__ = [
     "SessionHandler",
     "offer_session_models",
 ]
+
+log = logging.getLogger("accord.agent")
+
+ON_A_TERMINAL = (
+    "%s speaks ACP on its stdin and stdout, for an editor or another program, and waits for JSON-RPC; Ctrl+C ends it. "
+    'To talk to it, put its command behind --: accord run "hello" -- python FILE'
+)
 
 # A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
@@ -438,7 +446,9 @@ class Agent:
             serving.result()
 
     def run(self) -> None:
-        """`run_async` as a whole program; returns when the client is gone."""
+        """`run_async` as a whole program; returns when the client is gone. On a terminal the log says what to type."""
+        if sys.stdin is not None and sys.stdin.isatty():
+            log.warning(ON_A_TERMINAL, self.name)
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(self.run_async())
 
