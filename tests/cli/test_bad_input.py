@@ -46,6 +46,12 @@ def test_a_command_that_is_not_there(accord: Accord) -> None:
     one_line(accord("run", "hello", "--", "/no/such/program"), 7, "start: ", "/no/such/program", "No such file", "PATH")
 
 
+def test_a_file_that_is_not_executable(accord: Accord) -> None:
+    (accord.cwd / "agent.py").write_text("pass")
+    line = one_line(accord("run", "hello", "--", "./agent.py"), 7, "start: ", "Permission denied", "executable")
+    assert "accord agents" not in line
+
+
 def test_an_agent_that_ends_at_once(accord: Accord) -> None:
     result = accord("run", "hello", *scripted("exits"))
     one_line(result, 7, "start: the agent ended before it was ready", "exit status 3", "accord agents doctor")
