@@ -48,11 +48,7 @@ __all__ = [
 ]
 
 log = logging.getLogger("accord.agent")
-
-ON_A_TERMINAL = (
-    "%s speaks ACP on its stdin and stdout, for an editor or another program, and waits for JSON-RPC; Ctrl+C ends it. "
-    'To talk to it, put its command behind --: accord run "hello" -- python FILE'
-)
+ON_A_TERMINAL = '%s speaks ACP and waits for JSON-RPC, Ctrl+C ends it. To talk to it: accord run "hello" -- python FILE'
 
 # A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]

@@ -1,4 +1,4 @@
-"""What a program prints before it answers `initialize`, and that is no answer: it explains a start that fails."""
+"""The output of a program before it answers `initialize`, where it is no answer: it explains a start that fails."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ class StrayOutput:
             self._timer.cancel()
 
     def _report_waiting(self) -> None:
-        sentence = "the agent has not answered initialize yet, and printed a line that is no message: {}"
-        self._report(filled(sentence, exact(self._printed)))
+        printed = exact(self._printed)
+        self._report(
+            filled("the agent has not answered initialize yet, and printed a line that is no message: {}", printed)
+        )
 
     @property
     def _printed(self) -> str:
@@ -78,7 +80,7 @@ class StrayOutput:
 
     @property
     def advice(self) -> str:
-        """What may be wrong with the program, by the form of its lines."""
+        """The likely mistake of the program, by the form of its lines."""
         if any(line.lower().startswith("content-length:") for line in self.lines):
             return "It sends frames with headers: try --framing headers."
         if any(line.startswith('"jsonrpc"') for line in self.lines):

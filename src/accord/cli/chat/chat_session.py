@@ -127,7 +127,7 @@ class ChatSession:
         self._wanted = options.session
         self.log = AgentLog()
         self._output: StrayOutput | None = None
-        """What an agent that has not started yet has printed."""
+        """The output of an agent that has not started yet."""
         self.can_go_on = False
         """Whether the agent can open this session again."""
 
