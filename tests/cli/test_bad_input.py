@@ -46,6 +46,12 @@ def test_a_command_that_is_not_there(accord: Accord) -> None:
     one_line(accord("run", "hello", "--", "/no/such/program"), 7, "start: ", "/no/such/program", "No such file", "PATH")
 
 
+def test_a_file_that_is_not_executable(accord: Accord) -> None:
+    (accord.cwd / "agent.py").write_text("pass")
+    line = one_line(accord("run", "hello", "--", "./agent.py"), 7, "start: ", "Permission denied", "executable")
+    assert "accord agents" not in line
+
+
 def test_an_agent_that_ends_at_once(accord: Accord) -> None:
     result = accord("run", "hello", *scripted("exits"))
     one_line(result, 7, "start: the agent ended before it was ready", "exit status 3", "accord agents doctor")
@@ -92,6 +98,30 @@ def test_an_agent_that_prints_a_banner_works_and_the_banner_is_flagged(accord: A
     assert "noise Welcome to the agent!" in result.stdout
     assert "noise Debugger attached." in result.stdout
     assert "hello" in result.stdout
+
+
+PRINTS = "import sys; sys.stdin.readline(); print({!r}, flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("{not json", ("{not json", "one message a line")),
+        ("Welcome!", ("Welcome!", "Does it speak ACP")),
+        ('{"level": "info", "text": "ready"}', ("info", "one message a line")),
+        ('{"jsonrpc": "2.0", "id": "other", "result": {}}', ("request that was not made", "other")),
+        ('{\n  "jsonrpc": "2.0",\n  "id": 0\n}', ("jsonrpc", "over several lines")),
+        ("Content-Length: 2\r\n\r\n{}", ("Content-Length", "--framing headers")),
+        ("{\x1b[2Jx" + "x" * 5000, ("{\\x1b[2Jxxx", "…")),
+    ],
+)
+def test_the_line_that_an_agent_printed_in_place_of_its_answer_is_shown(
+    accord: Accord, printed: str, words: tuple[str, ...]
+) -> None:
+    result = accord("run", "hello", "--timeout", "1.5", "--", sys.executable, "-c", PRINTS.format(printed))
+    line = one_line(result, 7, "start: ", "accord agents doctor", *words)
+    assert "\x1b" not in line
+    assert "x" * 300 not in line.partition("accord agents doctor")[0]
 
 
 def test_an_agent_that_wants_a_login(accord: Accord) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.cli.command import Accord, scripted
+from tests.cli.command import Accord, Screen, scripted
 
 pytest.importorskip("termios")
 pytest.importorskip("textual")
@@ -33,6 +33,23 @@ def test_it_needs_a_terminal(accord: Accord) -> None:
     assert result.status == 2
     assert "accord chat needs a terminal" in result.stderr
     assert "accord run" in result.stderr
+
+
+def test_it_needs_a_terminal_that_can_show_a_full_screen(accord: Accord) -> None:
+    with accord.terminal("chat", "demo", TERM="dumb") as screen:
+        assert "accord run" in screen.rest()
+        assert screen.status() == 2
+
+
+def test_a_program_that_is_started_on_a_terminal_says_what_to_type(accord: Accord) -> None:
+    (accord.cwd / "keeps.py").write_text(AGENT)
+    screen = Screen([sys.executable, "keeps.py"], accord.cwd, accord.env)
+    try:
+        screen.expect('accord run "hello" --')
+        screen.type("\x04")
+        assert screen.status() == 0
+    finally:
+        screen.close()
 
 
 def test_it_takes_no_text(accord: Accord) -> None:

@@ -53,6 +53,32 @@ def noted(result: Result) -> None:
     assert result.stderr.strip() == "", result.stderr
 
 
+# --- extras that are not installed
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "words"),
+    [
+        ("h11", "serve", ("serve", "demo")),
+        ("uvicorn", "serve", ("serve", "demo")),
+        ("h11", "serve", ("serve", "--add-token", "ann", "--token-file", "tokens.json")),
+        ("websockets", "http", ("run", "ws://127.0.0.1:1/acp", "hello")),
+        ("httpx2", "http", ("run", "http://127.0.0.1:1/acp", "hello")),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_says_what_to_type(
+    tmp_path: Path, module: str, extra: str, words: tuple[str, ...]
+) -> None:
+    program = f"import sys; sys.modules[{module!r}] = None; from accord.cli.main import main; sys.exit(main())"
+    line = [sys.executable, "-c", program, *words]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=limit(40), check=False)
+    assert done.returncode in {2, 7}
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    assert f"pip install 'accord[{extra}]', in a clone '.[{extra}]'" in lines[0]
+    assert "?" not in lines[0]
+
+
 # --- the home directory
 
 
@@ -220,6 +246,20 @@ def test_everything_that_only_reads_works_on_a_read_only_file_system(accord: Acc
         one_line(run(accord, "agents", "add", "z", "--", "y"), 2, "acp.json", "Read-only file system")
         one_line(run(accord, "agents", "rm", "x"), 2, "acp.json", "Read-only file system")
         one_line(run(accord, "sessions", "rm", "--local", "s-12"), 2, "session: the records of sessions", "read")
+
+
+def test_the_built_in_agent_keeps_its_sessions_in_memory_where_its_folder_cannot_be_written(accord: Accord) -> None:
+    (accord.home / ".local").write_text("in the way")
+    result = run(accord, "run", "demo", "hello")
+    one_line(result, 0, "sessions are not noted")
+    assert "go on" not in result.stdout
+
+
+@as_root
+def test_the_built_in_agent_works_on_a_read_only_file_system(accord: Accord) -> None:
+    noted(run(accord, "run", "demo", "hello"))
+    with read_only(accord.home):
+        one_line(run(accord, "run", "demo", "hello"), 0, "sessions are not noted")
 
 
 @as_root

@@ -42,6 +42,12 @@ def test_a_file_that_cannot_be_made_is_a_usage_failure_before_the_agent_starts(a
     assert "--log nowhere/talk.jsonl: No such file or directory" in result.stderr
 
 
+def test_a_device_is_refused_before_the_agent_starts(accord: Accord) -> None:
+    result = accord("run", "hello", "--log", "/dev/null", *scripted("repeats"))
+    assert result.status == 2
+    assert "--log /dev/null" in result.stderr
+
+
 def test_a_chat_is_recorded(accord: Accord) -> None:
     pytest.importorskip("termios")
     pytest.importorskip("textual")

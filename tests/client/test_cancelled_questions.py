@@ -143,3 +143,24 @@ async def test_a_question_that_another_client_answered_is_withdrawn_and_a_notice
 
     assert [notice.title for notice in notices] == told
     assert all(notice.meta == {"accord/answered": answered} for notice in notices)
+
+
+async def test_a_question_without_options_is_dismissed_with_a_notice(tmp_path: Path) -> None:
+    answers = []
+    notices: list[Noticed] = []
+
+    async def script(peer: AgentPeer) -> None:
+        await peer.greet()
+        session = await peer.open_session()
+        prompt = await peer.take_prompt()
+        params = {"sessionId": session, "toolCall": {"toolCallId": "t1", "title": "May I?"}, "options": []}
+        answers.append((await peer.call("session/request_permission", params)).result)
+        await peer.end(prompt)
+
+    async with asyncio.timeout(limit(5)), join(ScriptedAgent(script), permission=never) as remote:
+        session = await remote.new_session(tmp_path)
+        session.listen(lambda event: notices.append(event) if isinstance(event, Noticed) else None)
+        await session.prompt("go")
+
+    assert answers == [{"outcome": {"outcome": "cancelled"}}]
+    assert [notice.severity for notice in notices] == ["warning"]

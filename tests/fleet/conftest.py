@@ -64,7 +64,10 @@ def pair(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFacto
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert is_started.wait(limit(90.0))
-    yield started[0]
-    is_over.set()
-    thread.join(limit(60.0))
+    # Also where an interrupt comes before the first test.
+    try:
+        assert is_started.wait(limit(90.0))
+        yield started[0]
+    finally:
+        is_over.set()
+        thread.join(limit(60.0))

@@ -34,10 +34,14 @@ def shared_process(server_root: Path) -> Iterator[ServerProcess]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert is_started.wait(limit(40.0))
-    yield started[0]
-    is_over.set()
-    thread.join(limit(40.0))
+    # Also where an interrupt comes before the first test: pytest ends a fixture only behind its `yield`, and the thread
+    # would keep the run, and after a second interrupt the server, alive.
+    try:
+        assert is_started.wait(limit(40.0))
+        yield started[0]
+    finally:
+        is_over.set()
+        thread.join(limit(40.0))
 
 
 @pytest.fixture

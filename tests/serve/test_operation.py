@@ -1,6 +1,7 @@
 """A server at work: health, metrics, the log, and the end by a signal."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from accord.serve.runner import YOUNG_OBJECTS
 from tests.limits import limit
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
 from tests.serve.server_process import serving
+
+PROGRAM = Path(__file__).with_name("served_agent.py")
 
 
 def value_of(metrics: str, name: str) -> float:
@@ -83,6 +86,24 @@ async def test_sigterm_does_not_wait_for_a_client_that_has_left(tmp_path: Path) 
                 while value_of(await metrics_of(server.port), "accord_links"):
                     await asyncio.sleep(0.02)
                 while not value_of(await metrics_of(server.port), "accord_waiting_bytes"):
+                    await asyncio.sleep(0.02)
+        server.terminate()
+        async with asyncio.timeout(limit(30.0)):
+            assert await server.process.wait() == 0
+
+
+@pytest.mark.parametrize("served", ["served_agent:agent", "program"])
+async def test_sigterm_does_not_wait_for_the_answer_of_a_client_that_has_left(tmp_path: Path, served: str) -> None:
+    words = ("--", sys.executable, str(PROGRAM)) if served == "program" else (served,)
+    async with serving(tmp_path, "--drain", "600", *words) as server:
+        async with WebSocketClient(server.websocket) as client:
+            session_id = await client.new_session(str(tmp_path / "root"))
+            await client.send(request("ask", "session/prompt", prompt_params(session_id, "ask")))
+            await client.next_of("session/request_permission")
+            # Without a close frame: it might come back.
+            client.cut()
+            async with asyncio.timeout(limit(20.0)):
+                while value_of(await metrics_of(server.port), "accord_links"):
                     await asyncio.sleep(0.02)
         server.terminate()
         async with asyncio.timeout(limit(30.0)):

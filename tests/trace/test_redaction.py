@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -208,3 +209,15 @@ def test_a_large_text_with_every_marker_takes_linear_time() -> None:
     Redactor().line(part * 60_000)
     nested = b'{"rawInput":"{' + b'\\"token\\":\\"a\\",' * 20_000 + b'"}'
     assert Redactor().text(nested).count(b"<secret:") == 20_000
+
+
+def test_a_string_full_of_escapes_costs_a_small_multiple_of_its_size() -> None:
+    text = json.dumps({"rawInput": json.dumps({"token": "hidden", "a": '"' * 20_000})}).encode()
+    tracemalloc.start()
+    try:
+        masked = Redactor().text(text)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert b"hidden" not in masked
+    assert peak_bytes < 20 * len(text)

@@ -442,6 +442,25 @@ def test_an_existing_file_or_link_is_never_written_to(tmp_path: Path) -> None:
     assert not target.exists()
 
 
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "link"])
+def test_a_target_that_is_no_file_is_refused_before_the_agent_starts(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "target"
+    if kind == "device":
+        target = Path(os.devnull)
+    elif kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "folder":
+        target.mkdir()
+    else:
+        target.symlink_to(os.devnull)
+    line = [*TAP, "-w", str(target), "--", sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"]
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert not (tmp_path / "started").exists()
+    assert not target.with_name(f"{target.name}-2").exists()
+
+
 def test_secrets_are_in_no_file_unless_raw(tmp_path: Path) -> None:
     secrets = [b"hunter2hunter2", b"sk-live-abcdef0123456789", b"tok-header-value", b"c00kie-value"]
     said = (

@@ -21,7 +21,7 @@ from accord.errors import LocalProtocolError, RequestError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET
-from accord.session.content import Audio, Block, Image, Link, Resource, Text
+from accord.session.content import Audio, Block, Image, Link, Resource, Text, block_text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.tool import ToolKind
@@ -83,22 +83,14 @@ def result_content(value: Any) -> list[Showable]:
 
 def text_of(blocks: list[Block], structured: Any = None) -> str:
     """Blocks as a text for models that take only text."""
-    texts = [text for block in blocks if (text := _block_text(block))]
+    texts = [text for block in blocks if (text := block_text(block) or _media_label(block))]
     if not texts and structured is not None:
         return json_text(structured)
     return "\n".join(texts)
 
 
-def _block_text(block: Block) -> str:
-    match block:
-        case Text(text=text) | Resource(text=str(text)):
-            return text
-        case Link(uri=uri, name=name):
-            return f"[{name}]({uri})"
-        case Image(mime_type=mime_type) | Audio(mime_type=mime_type):
-            return f"[{mime_type}]"
-        case _:
-            return ""
+def _media_label(block: Block) -> str:
+    return f"[{block.mime_type}]" if isinstance(block, Image | Audio) else ""
 
 
 # --- calls

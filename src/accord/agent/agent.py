@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import sys
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
@@ -50,6 +52,9 @@ __all__ = [
     "SessionHandler",
     "offer_session_models",
 ]
+
+log = logging.getLogger("accord.agent")
+ON_A_TERMINAL = '%s speaks ACP and waits for JSON-RPC, Ctrl+C ends it. To talk to it: accord run "hello" -- python FILE'
 
 # A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
@@ -456,7 +461,9 @@ class Agent:
             serving.result()
 
     def run(self) -> None:
-        """`run_async` as a whole program; returns when the client is gone."""
+        """`run_async` as a whole program; returns when the client is gone. On a terminal the log says what to type."""
+        if sys.stdin is not None and sys.stdin.isatty():
+            log.warning(ON_A_TERMINAL, self.name)
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(self.run_async())
 

@@ -84,6 +84,11 @@ class SessionClients:
         """Those of the client that came last, also when it is gone: its files are not to be replaced by local ones."""
         return self._capabilities
 
+    @property
+    def is_forsaken(self) -> bool:
+        """Whether a question is open, and there is no client to answer it."""
+        return bool(self._open) and not self.attachments
+
     def attach(self, attachment: Attachment) -> None:
         self.attachments.append(attachment)
         self._capabilities = attachment.client.capabilities

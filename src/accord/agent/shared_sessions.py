@@ -120,8 +120,11 @@ class SharedSessions:
 
     @property
     def running(self) -> int:
-        """How many sessions have a turn that is not over."""
-        return sum(live.runner.snapshot.state != "idle" for live in self._live.values())
+        """How many sessions have a turn that is not over, those left out that ask something and have no client."""
+        return sum(
+            live.runner.snapshot.state != "idle" and not (live.clients is not None and live.clients.is_forsaken)
+            for live in self._live.values()
+        )
 
     def __len__(self) -> int:
         return len(self._live)

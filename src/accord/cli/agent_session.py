@@ -10,10 +10,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from accord.cli.fault import phase, session_failure, set_up_advice
+from accord.cli.fault import phase, session_failure
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex, check_new_name
 from accord.cli.status import CommandFailure, Status, remark
+from accord.cli.stray_output import StrayOutput
 from accord.cli.target import Target
 from accord.cli.terminal import LogIn
 from accord.client import ConnectedAgent, Deadlines, Offer, Session
@@ -27,8 +28,6 @@ from accord.session.option import Select, Toggle, mode_option
 
 T = TypeVar("T")
 TAIL_BYTES = 16 * 1024
-_FRAME = " \t\r\n│┃║|"
-"""The characters around the lines of a box."""
 SETTLE_SECONDS = 30.0
 
 
@@ -208,14 +207,17 @@ async def running_agent(
     observers: Sequence[Callable[[Any, bytes | bytearray], None]] = (),
     on_respawn: Callable[[Exception], None] = lambda _: None,
     log_in: LogIn | None = None,
+    report: Callable[[SafeText], None] = remark,
     **extra: Any,
 ) -> AsyncIterator[RunningAgent]:
     """Start the agent and end it with the block. Without `log_in` an agent that requires a login is a failure.
 
+    `report` gets a sentence for the user where the start takes long for a reason that is known.
+
     Raises:
         CommandFailure: It did not start, or a failure inside the block; with the end of the agent's stderr.
     """
-    tail, output = StderrTail(), StrayOutput()
+    tail, output = StderrTail(), StrayOutput(lambda text: report(filled("start: {}", text)))
     try:
         with phase("start", target.typed):
             agent = connected(
@@ -225,10 +227,11 @@ async def running_agent(
             try:
                 await agent.open()
             except (ConnectionLost, DeadlineExceeded) as error:
-                if output.lines:
+                if output.explanation:
                     raise output.failure(target) from error
                 raise
-            output.is_done = True
+            finally:
+                output.end()
         agent.on_respawn = on_respawn
         try:
             yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
@@ -237,33 +240,6 @@ async def running_agent(
     except CommandFailure as failure:
         failure.agent_stderr = failure.agent_stderr or tail.text
         raise
-
-
-class StrayOutput:
-    """Lines that a program prints on its stdout before it answers `initialize`, and that are no messages."""
-
-    MAX_LINES, MAX_CHARACTERS = 3, 200
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.is_done = False
-
-    def __call__(self, direction: str, text: bytes | bytearray) -> None:
-        if self.is_done or direction != "in" or len(self.lines) >= self.MAX_LINES:
-            return
-        line = bytes(text[: 4 * self.MAX_CHARACTERS]).decode(errors="replace").strip(_FRAME)[: self.MAX_CHARACTERS]
-        # The frames of a screen say nothing, and each start of a program says the same.
-        if line not in self.lines and not line.startswith(("{", "[")) and any(map(str.isalnum, line)):
-            self.lines.append(line)
-
-    def failure(self, target: Target) -> CommandFailure:
-        """The failure that explains the lines: no agent, or an agent that needs other arguments."""
-        printed = " / ".join(self.lines)
-        message = f"{target.entry.name} did not answer initialize, and printed a line that is no message: {printed}"
-        advice = set_up_advice(target.typed) or "Does it speak ACP when it is started so?"
-        return CommandFailure(
-            Status.NO_AGENT, "start", message, advice=advice, examine=target.typed, cause="NotAnAgent"
-        )
 
 
 class RunningAgent:

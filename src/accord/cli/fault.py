@@ -212,10 +212,14 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
         return CommandFailure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
     # `tap` and `replay` start any command, which has no name to look up; our own stdin was not started at all.
     advice = "Is it installed and on the PATH?" if agent or error.argv else ""
-    if agent:
+    if isinstance(error.__cause__, PermissionError):
+        advice = "Make it executable, or put its interpreter before it"
+    elif agent and not agent.startswith("-- "):
         advice = f"{advice} See: accord agents info {agent}"
     if error.status == _UNAUTHORIZED:
         advice = "Put its token into ACCORD_TOKEN, or name a file or a variable with it in acp.json"
+    elif isinstance(error.__cause__, ModuleNotFoundError):
+        advice = ""  # the message says what to install
     elif is_address(agent) or error.status is not None:
         advice = "Is the address right, and does the server run?"
     return CommandFailure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")

@@ -90,6 +90,11 @@ class SessionIndex:
             self._is_lost = True
             remark(filled("sessions are not noted: {}", str(error)))
 
+    @property
+    def can_write(self) -> bool:
+        """Whether nothing that was to be noted was lost."""
+        return not self._is_lost
+
     def last(self, agent: str | None = None) -> ClientSessionRecord | None:
         """The session that was used last in this directory."""
         return self._read(lambda records: records.last(".", agent))

@@ -69,7 +69,7 @@ class CommandFailure(Exception):
         see = f"accord agents doctor {self.examine}"
         if not self._advice:
             return f"See: {see}"
-        return f"{self._advice} See: {see}" if self._advice.endswith("?") else f"{self._advice}, or see: {see}"
+        return f"{self._advice} See: {see}" if self._advice.endswith((".", "?")) else f"{self._advice}, or see: {see}"
 
     @property
     def line(self) -> str:

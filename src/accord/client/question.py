@@ -46,6 +46,8 @@ MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
 # A question that names no call is shown with the calls that run; a person reads no more of them than this.
 MAX_OPEN_CALLS = 20
+# How much of a title is quoted in a notice.
+MAX_TITLE = 200
 # The default turn of a question: the one that runs when the question is made.
 NOW: Any = object()
 
@@ -231,6 +233,12 @@ def elicit_question(session: Session | None, request: ElicitForm | ElicitUrl) ->
     if isinstance(request, ElicitForm):
         return FormQuestion(session, request.message, request.schema, request.meta or {})
     return UrlQuestion(session, request.message, request.url, request.elicitation_id, request.meta or {})
+
+
+def unanswerable(question: PermissionQuestion) -> Noticed:
+    """The notice for a question without options, which can only be dismissed."""
+    title = question.title if len(question.title) <= MAX_TITLE else f"{question.title[:MAX_TITLE]}…"
+    return Noticed(f"The agent asked for permission, offered no answer, and was refused: {title}", "warning")
 
 
 def answered_elsewhere(withdrawn: asyncio.CancelledError, options: Sequence[PermissionOption]) -> Noticed | None:

@@ -27,6 +27,7 @@ from accord.client.question import (
     elicited,
     permission_given,
     permission_question,
+    unanswerable,
 )
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
@@ -211,7 +212,10 @@ class Services:
     async def _permission(self, request: RequestPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
         question = permission_question(self._session, request, claims)
-        if self._serving.permission is None or not question.options or self._session._is_cancelling:
+        if self._serving.permission is None or self._session._is_cancelling:
+            return PermissionGiven(None)
+        if not question.options:
+            self._session._apply(unanswerable(question))
             return PermissionGiven(None)
         with self._asked(question.options):
             answer = await self._questions.call(self._serving.permission, question)

@@ -5,6 +5,8 @@ Nothing heavy is imported before a session is opened: an editor starts agents th
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from accord.agent import Agent, Session, Turn
 from accord.coder.daemon_thread import in_thread
 from accord.coder.model import AUTO_APPROVE_READS, DEFAULT_EFFORT, EFFORT, EFFORTS, OFFLINE, PROJECT_FOLDERS
-from accord.errors import LocalProtocolError
+from accord.errors import LocalProtocolError, StoreError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule
+from accord.stores import MemoryStore
+from accord.stores.folder import default_path, make_folder
 from accord.stores.interface import Store
 from accord.version import VERSION
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from accord.coder.memory import Memory
     from accord.coder.model import Model
     from accord.coder.turns import Coder
+
+log = logging.getLogger("accord.coder")
 
 MIN_CONTEXT = 1_000
 """Tokens: the instructions and the tools alone are nearly as many."""
@@ -69,6 +75,8 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
     `context_tokens` is the size of the context, for models whose size is not known or is to be smaller. `effort` is how
     much models may think unless the user says otherwise, one of `accord.coder.model.EFFORTS`.
 
+    Where the folder of the default store cannot be written, sessions are kept in memory, and the log says so.
+
     Raises:
         LocalProtocolError: A rule, a model or a limit that cannot be meant.
     """
@@ -79,6 +87,8 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
     for name_ in names:
         if name_ not in {OFFLINE, *made} and base_url is None and not all(name_.partition(":")):
             raise LocalProtocolError(f"{name_!r} is no model: one is {OFFLINE}, or PROVIDER:NAME", field="model")
+    if store == "default":
+        store = _writable_store(name)
     agent = Agent(name, version=VERSION, title="Accord", store=store, mcp=True)
     agent.modes(MODES)
     agent.models(names)
@@ -108,6 +118,23 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
     _register_sessions(agent, later)
     _register(agent, later)
     return agent
+
+
+def _writable_store(name: str) -> Store | Literal["default"]:
+    """The default store, or one in memory where that cannot be written."""
+    try:
+        path = default_path(name)
+    except StoreError:
+        return "default"  # there is no home directory: the start of the agent says so
+    try:
+        make_folder(path.parent)
+        can_write = os.access(path.parent, os.W_OK | os.X_OK) and (not path.exists() or os.access(path, os.W_OK))
+    except OSError:
+        can_write = False
+    if can_write:
+        return "default"
+    log.warning("sessions are kept in memory, and are gone with this process: %s cannot be written", path.parent)
+    return MemoryStore()
 
 
 class _Later:

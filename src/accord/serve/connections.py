@@ -286,8 +286,16 @@ class Connections:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 # Busy is a sum over all connections: no single event says that it is over.
-                while self._upstream.running or self._working():  # noqa: ASYNC110
+                while self._end_unanswered() or self._upstream.running or self._working():  # noqa: ASYNC110
                     await asyncio.sleep(DRAIN_POLL_SECONDS)
+
+    def _end_unanswered(self) -> bool:
+        """End the connections that wait for the answer of a client that has left; whether there were any."""
+        left_at = time.monotonic() - RETURN_SECONDS
+        waiting = [each for each in self._all.values() if each.awaits_client(left_at)]
+        for connection in waiting:
+            connection.end("its client left a question open, and the server ends")
+        return bool(waiting)
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""

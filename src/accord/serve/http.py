@@ -101,7 +101,7 @@ class HttpExchange:
     # --- POST
 
     async def _post(self) -> int:
-        if self._headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        if not _is_json(self._headers.get("content-type", "")):
             raise HttpRefusal(415, "content_type", "The content type must be application/json")
         limits = self._connections.limits
         if "acp-connection-id" in self._headers:
@@ -295,6 +295,12 @@ def take_message(
         connection.message_number += 1
     connection.receive(text, message, header)
     return connection.agent
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a body is JSON: `application/json`, or a type with its suffix, such as `application/vnd.acp+json`."""
+    kind, _, subtype = content_type.partition(";")[0].strip().lower().partition("/")
+    return kind == "application" and (subtype == "json" or (subtype.endswith("+json") and subtype != "+json"))
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

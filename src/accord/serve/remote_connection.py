@@ -221,6 +221,13 @@ class RemoteConnection:
         """Whether something waits for a client that is here, or was here after that time."""
         return bool(self.streams.waiting_bytes) and (self.links > 0 or self.detached_at > left_at)
 
+    def awaits_client(self, left_at: float) -> bool:
+        """Whether nothing goes on but by the answer to a question, for a client that has left before that time."""
+        if self.links or self.detached_at > left_at or self._abandoned or not self._questions:
+            return False
+        asking = {read_envelope(question).session_id for question in self._questions.values()}
+        return all(call.session_id in asking for call in self._calls.values())
+
     # --- a takeover
 
     def adopt(self, orphan: RemoteConnection) -> None:

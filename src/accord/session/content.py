@@ -7,7 +7,20 @@ import msgspec
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
 
-__all__ = ["Annotations", "Audio", "Block", "Blocks", "Icon", "Image", "Link", "Part", "Resource", "Text", "blocks_of"]
+__all__ = [
+    "Annotations",
+    "Audio",
+    "Block",
+    "Blocks",
+    "Icon",
+    "Image",
+    "Link",
+    "Part",
+    "Resource",
+    "Text",
+    "block_text",
+    "blocks_of",
+]
 
 
 class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False):
@@ -98,3 +111,14 @@ def blocks_of(content: Blocks) -> list[Block]:
     if isinstance(content, str):
         return [Text(plain_text(content))]
     return list(content) if isinstance(content, list) else [content]
+
+
+def block_text(block: Block) -> str:
+    """The text of a block for a model that takes only text; "" for pictures, recordings and bytes."""
+    match block:
+        case Text(text=text) | Resource(text=str(text)):
+            return text
+        case Link(uri=uri, name=name):
+            return f"[{name}]({uri})"
+        case _:
+            return ""

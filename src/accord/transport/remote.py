@@ -154,7 +154,8 @@ def needs_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ConnectFailed(f"addresses need {error.name}: pip install 'accord[http]'") from error
+        install = "pip install 'accord[http]', in a clone '.[http]'"
+        raise ConnectFailed(f"addresses need {error.name}, which is not installed: {install}") from error
 
 
 def refusal_of(status: int) -> ConnectFailed:

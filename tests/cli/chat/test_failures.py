@@ -77,6 +77,13 @@ async def test_an_agent_that_fails_without_a_word_is_shown_with_its_stderr(tmp_p
         assert "evil" not in chat.text
 
 
+async def test_the_line_that_an_agent_printed_in_place_of_its_answer_is_shown(tmp_path: Path) -> None:
+    program = "import sys; sys.stdin.readline(); print('{not json', flush=True)"
+    connect = functools.partial(accord.connect, sys.executable, "-c", program)
+    async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
+        await chat.sees("starting the agent failed", "{not json", "one message a line")
+
+
 async def test_an_agent_that_does_not_start_is_a_sentence(tmp_path: Path) -> None:
     connect = functools.partial(accord.connect, str(tmp_path / "nothing"))
     async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:

@@ -58,6 +58,20 @@ def test_a_command_is_shown_with_arguments_directory_and_environment() -> None:
     assert sentence_of(asked(tool, "List files")) == "allow to run git push --force?"
 
 
+@pytest.mark.parametrize("directory", [None, ".", "/w"])
+def test_a_command_is_shown_once_with_the_directory_of_the_session(directory: str | None) -> None:
+    raw_input = {"command": ["python", "a.py"], **({} if directory is None else {"cwd": directory})}
+    tool = ToolCall("t", "python a.py", "execute", raw_input=raw_input, locations=[Location("/w")])
+    question = asked(tool, "python a.py", command=CommandSubject("python a.py", "/w"))
+    assert shown(question).split() == ["run", "python", "a.py", "in", "/w"]
+    assert sentence_of(question) == "allow to run python a.py?"
+
+
+def test_a_place_that_is_not_the_directory_of_the_command_is_shown() -> None:
+    tool = ToolCall("t", "x", "execute", raw_input={"command": "make"}, locations=[Location("/w/sub")])
+    assert "run   sub" in shown(asked(tool))
+
+
 @pytest.mark.parametrize("kind", ["read", "think", "other", "_private"])
 def test_a_command_is_shown_whatever_kind_the_call_says_it_is(kind: str) -> None:
     assert "run   rm -rf /" in shown(asked(ToolCall("t", "Think", kind, raw_input={"cmd": ["rm", "-rf", "/"]})))

@@ -18,6 +18,7 @@ from accord.cli.chat.completion import prompt_of
 from accord.cli.chat.failures import OPENING, ending_note, failure_in, failure_note
 from accord.cli.show.presentation import Note, respawn_note
 from accord.cli.status import Status
+from accord.cli.stray_output import StrayOutput
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.session import Session
@@ -125,6 +126,8 @@ class ChatSession:
         self.status = Status.DONE
         self._wanted = options.session
         self.log = AgentLog()
+        self._output: StrayOutput | None = None
+        """The output of an agent that has not started yet."""
         self.can_go_on = False
         """Whether the agent can open this session again."""
 
@@ -215,7 +218,8 @@ class ChatSession:
         except (AccordError, OSError) as error:
             wanted = None if self.agent is None else self._wanted
             self.status = failure_in(error, self.doing, wanted).status
-            self._view.show_note(failure_note(error, self.doing, wanted, set_up=self._options.set_up()))
+            note = failure_note(error, self.doing, wanted, set_up=self._options.set_up(), output=self._output)
+            self._view.show_note(note)
             return False
         finally:
             self._set_doing("")
@@ -225,13 +229,18 @@ class ChatSession:
     async def _open(self) -> None:
         if self.agent is None:
             permission, elicit = self._callbacks
+            output = self._output = StrayOutput(lambda text: self._view.show_note(Note(text, "warning")))
             agent = self._connect(
                 permission=permission,
                 elicit=elicit,
                 stderr=self.log.add_stderr,
-                observers=[self.log.add_wire],
+                observers=[self.log.add_wire, output],
             )
-            await agent.open()
+            try:
+                await agent.open()
+            finally:
+                output.end()
+            self._output = None
             agent.on_respawn = self._respawned
             self.agent = agent
         self._set_doing(OPENING[1])

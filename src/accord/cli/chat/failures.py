@@ -9,12 +9,14 @@ from typing import Any
 from accord.cli.fault import failure_of, session_failure, unforeseen
 from accord.cli.show.presentation import Note, stop_note
 from accord.cli.status import CommandFailure, stderr_tail
-from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, prose, prose_line
+from accord.cli.stray_output import StrayOutput
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, json_text, own, prose, prose_line
 from accord.errors import (
     AccordError,
     AuthRequired,
     ConnectFailed,
     ConnectionLost,
+    DeadlineExceeded,
     InternalError,
     LocalProtocolError,
     NegotiationFailed,
@@ -67,10 +69,12 @@ def failure_note(
     session_id: str | None = None,
     stderr: Sequence[SafeText] = (),
     set_up: str = "",
+    output: StrayOutput | None = None,
 ) -> Note:
     """The failure, its phase, and advice; `stderr` is the agent's output in that time.
 
-    `set_up` says how the agent is set up, for failures that a missing login or key may have caused.
+    `set_up` says how the agent is set up, for failures that a missing login or key may have caused; `output` is what
+    it printed before it failed to start.
     """
     if isinstance(error, RateLimited):
         return _limited_note(error)
@@ -87,9 +91,11 @@ def failure_note(
         advice = own("It offers no login: set it up outside of the chat, then send the message again.")
     if set_up and (isinstance(error, AuthRequired | InternalError) or doing in OPENING):
         advice = filled("{}. {}", prose_line(set_up), advice)
-    return Note(
-        filled("{} failed: {}", doing, prose(failure.message)), "error", advice, _detail(error, failure, stderr)
-    )
+    text = filled("{} failed: {}", doing, prose(failure.message))
+    if output is not None and output.explanation and isinstance(error, ConnectionLost | DeadlineExceeded):
+        text = filled("{} failed: the agent {}", doing, exact(output.explanation))
+        advice = advice if set_up else filled("{} {}", prose_line(output.advice), advice)
+    return Note(text, "error", advice, _detail(error, failure, stderr))
 
 
 def _limited_note(error: RateLimited) -> Note:

@@ -27,7 +27,7 @@ from accord.cli.target import Target, approve
 from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
 from accord.client import ConnectedAgent, Deadlines, Session, Turn, Verdict
 from accord.config import ClientSessionRecord
-from accord.display import filled, own
+from accord.display import SafeText, filled, own
 from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event, ToolChanged, ToolContentAdded
@@ -198,14 +198,16 @@ class Conversation:
                 self._ticking(),
                 running_agent(
                     target, self._options, permission=policy, elicit=elicit, observers=[self._events.observe],
-                    on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
+                    on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in, report=self._remark,
                 ) as running,
             ):  # fmt: skip
                 running.yes = yes
                 opened = await running.open_session(index, self._record)
                 session = opened.session
                 short = short_id(session.id, known_ids(index))
-                self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name, short))
+                self._output.opened(
+                    RunOpening(running.agent, session, target, opened.resumed, opened.name, short, index.can_write)
+                )
                 prompt = next((part for part in content if isinstance(part, str)), "")
                 index.note(target.key, session.id, session.cwd, key=session.key, prompt=prompt)
                 try:
@@ -216,6 +218,10 @@ class Conversation:
                     policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
                 )
                 return self._end(replace(ending, consent=consent))
+
+    def _remark(self, text: SafeText) -> None:
+        self._progress.erase()
+        remark(text)
 
     def _judged(self, verdict: Verdict) -> None:
         request = verdict.question.request

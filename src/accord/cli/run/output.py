@@ -27,6 +27,8 @@ class RunOpening:
     name: str | None
     short_id: str
     """The shortest unique beginning of the session's id."""
+    is_noted: bool = True
+    """Whether a later run can find the session."""
 
 
 @dataclass(frozen=True)

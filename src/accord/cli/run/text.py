@@ -128,8 +128,9 @@ class TextOutput(RunOutput):
         self._leave()
         parts = [stop_text(ending.stop_reason), duration(ending.seconds), *usage_parts(ending.usage)]
         parts += _served(ending.consent)
-        if self._opening is not None and self._opening.agent.can_reopen_sessions:
-            parts.append(filled("go on: {}", self._opening.target.go_on("…")))
+        opening = self._opening
+        if opening is not None and opening.is_noted and opening.agent.can_reopen_sessions:
+            parts.append(filled("go on: {}", opening.target.go_on("…")))
         self._screen.line([Span(joined(parts, own(" · ")), "dim")])
         self._screen.flush()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -247,7 +248,12 @@ def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *,
         if diffs:
             yield from diff_lines(diff, _diff_limit(diff, limits))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
-    others = [(kind, path) for kind, path in others if path not in shown]
+    directories = {directory for text, directory, _ in _command_texts(question, claims)[: limits.commands] if text}
+    others = [
+        (kind, path)
+        for kind, path in others
+        if path not in shown and not _is_said_by_command(question, kind, path, directories)
+    ]
     for kind, path in others[: limits.files]:
         name = exact(path, limits.path_characters) if path else own("files that are not named")
         yield [*line_of(_kind_span(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
@@ -266,6 +272,12 @@ def _diff_limit(diff: Diff, limits: _Limits) -> int | None:
     if limits.diff_lines is None or limits.files is None:
         return None
     return limits.diff_lines * max(1, min(len(diff.changes), limits.files))
+
+
+def _is_said_by_command(question: PermissionQuestion, kind: str, path: str, directories: set[str]) -> bool:
+    """Whether the path is only the directory of a command, which is shown below that."""
+    is_directory = kind == "execute" and bool(path) and _whole_path(question, path) in directories
+    return is_directory and not _leads_elsewhere(question, [path])
 
 
 def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
@@ -290,9 +302,9 @@ def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Spa
 
 def _command_texts(
     question: PermissionQuestion, claims: CallClaims
-) -> list[tuple[str, str | None, tuple[tuple[str, str], ...]]]:
+) -> list[tuple[str, str, tuple[tuple[str, str], ...]]]:
     """Each command once, with its directory and its environment changes; an empty text where it could not be read."""
-    found = []
+    found: list[tuple[str, str | None, tuple[tuple[str, str], ...]]] = []
     if isinstance(question.request, StartTerminal):
         argv = [question.request.command, *question.request.args]
         cwd = question.command.cwd if question.command is not None else question.request.cwd
@@ -302,7 +314,13 @@ def _command_texts(
     for claim in claims.commands:
         text = claim.line if claim.argv is None else shlex.join(claim.argv)
         found.append((text or "", claim.directory, claim.environment))
-    return list(dict.fromkeys(found))
+    # A call and its report name the directory of the session in different ways, or not at all.
+    whole = [(text, _whole_path(question, directory or ""), environment) for text, directory, environment in found]
+    return list(dict.fromkeys(whole))
+
+
+def _whole_path(question: PermissionQuestion, path: str) -> str:
+    return str(PurePath(question.session.cwd, path))
 
 
 def _commands(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
@@ -310,7 +328,7 @@ def _commands(question: PermissionQuestion, claims: CallClaims, limits: _Limits)
     for text, directory, environment in commands[: limits.commands]:
         shown = exact(text, limits.command_characters) if text else own("a command that could not be read")
         yield line_of(_kind_span("execute"), filled(" {}", shown))
-        yield _dim(filled("in {}", exact(directory or question.session.cwd, limits.path_characters)))
+        yield _dim(filled("in {}", exact(directory, limits.path_characters)))
         for name, value in environment[: limits.variables]:
             shown_name, shown_value = (exact(each, limits.value_characters) for each in (name, value))
             yield line_of(Span(filled("        with {}={}", shown_name, shown_value), "yellow"))

@@ -107,7 +107,9 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandFailure(Status.USAGE, "config", f"--store {options.store}: {error}") from error
     if is_terminal(sys.stdin):
         remark(ON_A_TERMINAL)
-    agent.run()
+    # Not `run`, which has a remark of its own for terminals.
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(agent.run_async())
     return Status.DONE
 
 

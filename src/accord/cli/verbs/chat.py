@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -90,6 +91,9 @@ def run(arguments: Sequence[str]) -> int:
         target = built_in_target(own_model)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
+    if os.environ.get("TERM") == "dumb":
+        message = "accord chat needs a terminal that can show a full screen, and TERM is dumb"
+        raise UsageFailure(message, advice='Without one: accord run AGENT "text"')
     try:
         from accord.cli.chat.chat_session import ChatOptions  # noqa: PLC0415
         from accord.cli.chat.launch import run_chat  # noqa: PLC0415 - brings a whole screen along

@@ -12,6 +12,7 @@ import secrets
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -95,6 +96,7 @@ def run(arguments: Sequence[str]) -> int:
     """Serve until a signal comes."""
     before, command = split_command(arguments)
     options = _parser().read(before)
+    _need_extra()
     if options.add_token is not None:
         return _add_token(options)
     if (options.agent is None) == (command is None):
@@ -110,6 +112,14 @@ def run(arguments: Sequence[str]) -> int:
     return Status.DONE
 
 
+def _need_extra() -> None:
+    try:
+        import_module("accord.serve.runner")
+    except ModuleNotFoundError as error:
+        message = f"accord serve needs a package that is not installed ({error.name})"
+        raise UsageFailure(message, advice="Type: pip install 'accord[serve]', in a clone '.[serve]'") from error
+
+
 def _serve(
     options: argparse.Namespace,
     application: AgentApplication,
@@ -117,13 +127,8 @@ def _serve(
     store: PostgresStore | None,
     token: str,
 ) -> None:
-    try:
-        from accord.serve.runner import Listener, run_server  # noqa: PLC0415 - brings a server along
-    except ImportError as error:
-        advice = "Install it: pip install 'accord[serve]'"
-        raise CommandFailure(
-            Status.USAGE, "start", "uvicorn and websockets are not installed", advice=advice
-        ) from error
+    from accord.serve.runner import Listener, run_server  # noqa: PLC0415 - brings a server along
+
     scheme = "s" if options.tls_cert else ""
     if store is not None:
         application.on_closed(store.close)
@@ -306,8 +311,6 @@ def _owners(options: argparse.Namespace, name: str) -> Path | None:
 
 def _imported(text: str) -> Any:
     """The agent of MODULE:ATTRIBUTE."""
-    from importlib import import_module  # noqa: PLC0415 - only here
-
     module, _, attribute = text.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:

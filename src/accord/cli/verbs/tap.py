@@ -30,7 +30,7 @@ EXAMPLES = """\
 An editor starts this line instead of the agent. Every byte passes unchanged, both ways, and is recorded afterwards. The
 file is for its owner alone; secrets are masked in it, prompts and file contents are not. Without -w it is in the
 folder accord/traces of your state folder, one for each start. A file that exists already is not touched: the next
-free name beside it is taken.
+free name beside it is taken. A folder, a device or a pipe is refused.
 
 The exit code is that of the agent; 128 plus the number of the signal that ended it.
 """
@@ -59,6 +59,8 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().read(before)
     if command is None:
         raise UsageFailure("the agent's command is missing", advice="It comes behind --: accord tap -- my-agent --acp")
+    if options.write:
+        _check_target(options.write)
     from accord.trace.tap import run_tap  # noqa: PLC0415 - not for the help
 
     # The recorder is another process; the file is named after this one.
@@ -69,6 +71,16 @@ def run(arguments: Sequence[str]) -> int:
         from accord.cli.fault import failure_of  # noqa: PLC0415 - only when something is wrong
 
         raise failure_of(error, "start") from error
+
+
+def _check_target(path: str) -> None:
+    from accord.trace.new_file import check_target  # noqa: PLC0415 - not for the help
+
+    try:
+        check_target(path)
+    except OSError as error:
+        advice = "Name a file; to record nothing, start the agent without accord tap"
+        raise UsageFailure(f"-w {path}: {error.strerror}", advice=advice) from error
 
 
 def _report(sentence: str) -> None:

@@ -17,7 +17,7 @@ from accord.coder.tools.files import Edit, Read, Write
 from accord.coder.tools.run import ReadOutput, Run, RunShell, StopCommand
 from accord.coder.tools.search import List, Search
 from accord.coder.tools.turn import DelegateTask, LeavePlan, MakePlan, UseSkill
-from accord.session.content import Block, Image, Link, Resource, Text
+from accord.session.content import Image, block_text
 from accord.session.tool import ToolKind
 
 CALL_SECONDS = 300.0
@@ -80,20 +80,10 @@ class ServerCall:
 
 
 def _text(result: McpResult) -> str:
-    texts = [text for block in result.content if (text := _block_text(block))]
+    texts = [text for block in result.content if (text := block_text(block))]
     if not texts and result.structured is not None:
         texts = [json.dumps(result.structured, ensure_ascii=False)]
     return "\n".join(texts) or "[no text]"
-
-
-def _block_text(block: Block) -> str:
-    match block:
-        case Text(text=text) | Resource(text=str(text)):
-            return text
-        case Link(uri=uri, name=name):
-            return f"[{name}]({uri})"
-        case _:
-            return ""
 
 
 _LOOKING: tuple[type[BuiltIn], ...] = (Read, Search, List, FetchPage)

@@ -141,4 +141,5 @@ def wrong_conninfo() -> StoreError:
 
 
 def missing_extra() -> StoreError:
-    return StoreError("PostgreSQL needs psycopg: pip install 'accord[postgres]'", reason="missing_extra")
+    install = "pip install 'accord[postgres]', in a clone '.[postgres]'"
+    return StoreError(f"PostgreSQL needs psycopg: {install}", reason="missing_extra")
