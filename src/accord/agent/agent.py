@@ -14,14 +14,7 @@ import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
-from accord.agent.registrations import (
-    PROMPT_KINDS,
-    LoginGate,
-    PromptKind,
-    Registrations,
-    arguments_for,
-    check_handler,
-)
+from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for, check_handler
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.shared_sessions import SharedSessions
