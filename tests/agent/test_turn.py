@@ -128,7 +128,11 @@ REGISTER: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("handler", [yields_later, yields, functools.partial(yields), 5], ids=repr)
+@pytest.mark.parametrize(
+    "handler",
+    [yields_later, yields, functools.partial(yields), 5],
+    ids=["an async generator", "a generator", "a partial generator", "no function"],
+)
 @pytest.mark.parametrize("name", REGISTER)
 def test_a_handler_whose_call_would_do_nothing_is_refused_at_once(name: str, handler: Any) -> None:
     with pytest.raises(TypeError):
