@@ -4,7 +4,8 @@
     python scripts/reference.py --check    exit with 1 if a page is missing, out of date or too many
 
 A public name is one in `__all__` of `accord` or of a side (`PAGES`). The text comes from the source and not from the
-imported objects: annotations are as written there, and attributes have their docstrings.
+imported objects: annotations are as written there, and attributes have their docstrings. One page more, `modules.md`,
+lists every module with its heading and the names that it exports, for readers of the source.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ PAGES = (
 )
 SIDES = frozenset(page.partition(".")[2] for page in PAGES[1:])
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+SOURCE = FOLDER.parent.parent / "src" / "accord"
 MADE_BY = re.compile(r"\bMade (by|for)\b")
 
 
@@ -417,13 +419,48 @@ def index_text() -> str:
             "| --- | --- |",
             *rows,
             "",
+            "[Every module](modules.md) with its heading and the names that it exports: where a name is defined.",
+            "",
         ]
     )
 
 
+def modules_text() -> str:
+    """The page that lists the modules, package by package."""
+    packages: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py"), key=lambda each: (each.parent, each.name)):
+        if path.name == "__init__.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        heading = (ast.get_docstring(tree) or "").partition("\n")[0]
+        names = ", ".join(f"`{name}`" for name in _exported_names(tree))
+        place = path.relative_to(SOURCE).as_posix()
+        row = f"| [`{path.stem}`](../../src/accord/{place}) | {heading} | {names} |".replace("|  |", "| |")
+        packages.setdefault(path.parent.relative_to(SOURCE).as_posix(), []).append(row)
+    parts = [
+        "# Every module",
+        "_Made by `scripts/docs` from the headings of the modules and their `__all__`._ What the packages are"
+        " responsible for is in [the architecture](../architecture.md); the files of typical changes are in"
+        " [where do I change what](../changing.md).",
+    ]
+    for package, rows in packages.items():
+        title = "`accord`" if package == "." else f"`{package}/`"
+        parts += [f"## {title}", "\n".join(["| module | | names |", "| --- | --- | --- |", *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _exported_names(tree: ast.Module) -> list[str]:
+    """The names in a module's `__all__`, where it is a list that is written out."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and [getattr(each, "id", "") for each in node.targets] == ["__all__"]:
+            return list(ast.literal_eval(node.value)) if isinstance(node.value, ast.List) else []
+    return []
+
+
 def pages() -> dict[str, str]:
     """Every page by its file name."""
-    return {"README.md": index_text(), **{f"{page}.md": page_text(page) for page in PAGES}}
+    own = {"README.md": index_text(), "modules.md": modules_text()}
+    return own | {f"{page}.md": page_text(page) for page in PAGES}
 
 
 def main(arguments: list[str]) -> int:
