@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass
 from accord.serve.principals import Authenticate, Credentials, Principal
 
 __all__ = ["AccessCheck", "headers_of"]
+
+_HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
 class HttpRefusal(Exception):
@@ -108,7 +111,6 @@ def _bearer(header: str) -> str | None:
 
 
 def _without_port(host: str) -> str:
-    name = host.lower()
-    if name.startswith("["):
-        return name.partition("]")[0] + "]"
-    return name.partition(":")[0]
+    """The name in a `Host` header; the whole header where something else than a port is behind it."""
+    found = _HOST.fullmatch(host.lower())
+    return host if found is None else found[1]
