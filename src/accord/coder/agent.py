@@ -12,13 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import accord.stores
 from accord.agent import Agent, Session, Turn
 from accord.coder.daemon_thread import in_thread
 from accord.coder.model import AUTO_APPROVE_READS, DEFAULT_EFFORT, EFFORT, EFFORTS, OFFLINE, PROJECT_FOLDERS
 from accord.errors import LocalProtocolError, StoreError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule
-from accord.stores import MemoryStore
 from accord.stores.folder import default_path, make_folder
 from accord.stores.interface import Store
 from accord.version import VERSION
@@ -134,7 +134,7 @@ def _writable_store(name: str) -> Store | Literal["default"]:
     if can_write:
         return "default"
     log.warning("sessions are kept in memory, and are gone with this process: %s cannot be written", path.parent)
-    return MemoryStore()
+    return accord.stores.MemoryStore()
 
 
 class _Later:
