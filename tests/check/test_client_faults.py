@@ -13,13 +13,17 @@ from accord.check.engine.report import Report
 from accord.check.rule import CheckRule, EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 from tests.check.test_faults import is_everyday
+from tests.limits import limit
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 
 
 def options(edition: EditionName) -> Options:
-    return Options(edition=edition, timeout_seconds=1, turn_seconds=1, start_seconds=1, grace_seconds=0.3)
+    second = limit(1)
+    return Options(
+        edition=edition, timeout_seconds=second, turn_seconds=second, start_seconds=second, grace_seconds=limit(0.3)
+    )
 
 
 def failed(report: Report) -> dict[str, str]:
