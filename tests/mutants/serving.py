@@ -215,6 +215,14 @@ MUTANTS = (
     ),
     # --- fleet
     Mutant(
+        "serving",
+        "a token in a subprotocol is repeated to the client",
+        "serve/websocket.py",
+        " and not subprotocol.startswith(BEARER_SUBPROTOCOL)\n",
+        "\n",
+        "tests/serve/test_websocket.py::test_the_first_subprotocol_that_is_offered_is_selected",
+    ),
+    Mutant(
         "fleet",
         "a forwarded request is forwarded again",
         "serve/connections.py",

@@ -10,6 +10,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.serve.raw_clients import INITIALIZE, WebSocketClient, close, open_request, prompt_params, request, said
 from tests.serve.server_process import serving
 
+UPGRADE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+}
+
 
 async def test_a_conversation_over_websocket(tmp_path: Path) -> None:
     async with serving(tmp_path, "served_agent:agent") as server:
@@ -51,6 +58,9 @@ async def test_an_upgrade_is_refused_with_its_status(shared_server: int, headers
         # So long a name may be a secret, which is not repeated.
         (["token." + "A" * 43, "acp"], "acp"),
         (["token." + "A" * 43], None),
+        # A token of any length is a secret.
+        (["bearer.c2VjcmV0", "acp"], "acp"),
+        (["bearer.c2VjcmV0"], None),
     ],
 )
 async def test_the_first_subprotocol_that_is_offered_is_selected(
@@ -61,16 +71,34 @@ async def test_the_first_subprotocol_that_is_offered_is_selected(
         await client.initialize()
 
 
+async def test_a_page_that_can_set_no_header_has_its_token_in_a_subprotocol(shared_server: int) -> None:
+    offered = ["acp", "bearer.c2VjcmV0"]
+    async with WebSocketClient(f"ws://127.0.0.1:{shared_server}/acp", None, subprotocols=offered) as client:
+        assert client.socket.subprotocol == "acp"
+        await client.initialize()
+
+
+@pytest.mark.parametrize(
+    "name", ["bearer.", "bearer.d3Jvbmc", "bearer.secret", "bearer.%%%", "bearer.gICA", "Bearer.c2VjcmV0"]
+)
+async def test_a_subprotocol_without_a_valid_token_opens_nothing(shared_server: int, name: str) -> None:
+    offered = {"Sec-WebSocket-Protocol": f"acp, {name}"}
+    reply, writer = await open_request(shared_server, "GET", "/acp", UPGRADE | offered)
+    await close(writer)
+    assert reply.status == 401
+
+
+async def test_a_token_in_a_subprotocol_opens_no_request_but_an_upgrade(shared_server: int) -> None:
+    offered = {"Sec-WebSocket-Protocol": "bearer.c2VjcmV0", "Accept": "text/event-stream"}
+    reply, writer = await open_request(shared_server, "GET", "/acp", offered)
+    await close(writer)
+    assert reply.status == 401
+
+
 async def test_the_target_of_an_upgrade_may_be_a_whole_address(shared_server: int) -> None:
-    upgrade = {
-        "Authorization": "Bearer secret",
-        "Upgrade": "websocket",
-        "Connection": "Upgrade",
-        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-        "Sec-WebSocket-Version": "13",
-    }
     for host, status in (("127.0.0.1", 101), ("evil.example", 403)):
-        reply, writer = await open_request(shared_server, "GET", f"http://{host}/acp", upgrade)
+        headers = UPGRADE | {"Authorization": "Bearer secret"}
+        reply, writer = await open_request(shared_server, "GET", f"http://{host}/acp", headers)
         await close(writer)
         assert reply.status == status
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass
 from accord.serve.principals import Authenticate, Credentials, Principal
 
-__all__ = ["AccessCheck", "headers_of"]
+__all__ = ["BEARER_SUBPROTOCOL", "AccessCheck", "headers_of"]
 
+# A page of a browser cannot set a header of its WebSocket, only the subprotocols that it offers.
+BEARER_SUBPROTOCOL = "bearer."
 _HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
@@ -68,8 +72,10 @@ class AccessCheck:
     def allows_origin(self, origin: str) -> bool:
         return origin.lower().rstrip("/") in self._origins
 
-    async def principal(self, headers: Mapping[str, str], client: str | None) -> tuple[Principal, Credentials]:
-        """The principal of a request.
+    async def principal(
+        self, headers: Mapping[str, str], client: str | None, subprotocols: Sequence[str] = ()
+    ) -> tuple[Principal, Credentials]:
+        """The principal of a request; that of an upgrade may have its token in one of its subprotocols.
 
         Raises:
             HttpRefusal: 401: its credentials are missing, wrong or expired.
@@ -77,7 +83,8 @@ class AccessCheck:
         given = self._pass_of(headers)
         if given is not None:
             return given.principal, Credentials(None, headers, client, given.sender)
-        credentials = Credentials(_bearer(headers.get("authorization", "")), headers, client)
+        token = _bearer(headers.get("authorization", "")) or _offered(subprotocols)
+        credentials = Credentials(token, headers, client)
         principal = await self.find(credentials)
         if principal is None:
             cause = "no_token" if credentials.token is None else "token"
@@ -108,6 +115,18 @@ class AccessCheck:
 def _bearer(header: str) -> str | None:
     scheme, _, token = header.partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _offered(subprotocols: Sequence[str]) -> str | None:
+    """The token in the first subprotocol that has one, in base64url with or without its padding."""
+    for name in subprotocols:
+        if name.startswith(BEARER_SUBPROTOCOL):
+            encoded = name.removeprefix(BEARER_SUBPROTOCOL).rstrip("=")
+            try:
+                return base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True).decode()
+            except (binascii.Error, ValueError):
+                return None
+    return None
 
 
 def _without_port(host: str) -> str:

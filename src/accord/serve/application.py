@@ -146,10 +146,10 @@ class AgentApplication:
         try:
             self._access.check_page(headers)
             _check_endpoint(scope)
-            principal, credentials = await self._access.principal(headers, _client(scope))
+            subprotocols = scope.get("subprotocols") or ()
+            principal, credentials = await self._access.principal(headers, _client(scope), subprotocols)
             who = principal.name
             extensions = scope.get("extensions") or {}
-            subprotocols = scope.get("subprotocols") or ()
             socket = ServedSocket(self._connections, principal, credentials, receive, send, extensions, subprotocols)
             link = await socket.serve()
             if link is not None:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
-from accord.serve.access import HttpRefusal
+from accord.serve.access import BEARER_SUBPROTOCOL, HttpRefusal
 from accord.serve.connections import Connections
 from accord.serve.message_text import params_of
 from accord.serve.node_forwarding import RESTART, SocketClosed, open_socket
@@ -78,9 +78,8 @@ class ServedSocket:
         self._send = send
         self._takes_texts = TEXTS in extensions
         self._extensions = extensions
-        # ACP has none, but browsers and others end a socket if the server selects none of those that they offered. A
-        # longer one may be a secret of a page, which can send no other header: it is not repeated.
-        self._subprotocol = next((name for name in subprotocols if len(name) <= _SUBPROTOCOL_CHARACTERS), None)
+        # ACP has none, but browsers and others end a socket if the server selects none of those that they offered.
+        self._subprotocol = next(filter(_may_be_repeated, subprotocols), None)
         self._connection_id = connections.new_id()
         self._is_reading = False
         self._attached: RemoteConnection | None = None
@@ -357,3 +356,8 @@ class ServedSocket:
         # The client may have closed it just now.
         with contextlib.suppress(RuntimeError, OSError):
             await self._send({"type": "websocket.close", "code": code, "reason": reason[:120]})
+
+
+def _may_be_repeated(subprotocol: str) -> bool:
+    """Whether a subprotocol is no secret: no token, and too short to be another server's."""
+    return len(subprotocol) <= _SUBPROTOCOL_CHARACTERS and not subprotocol.startswith(BEARER_SUBPROTOCOL)
