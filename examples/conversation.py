@@ -27,12 +27,12 @@ NOTES = "The colour of the sky\nis the colour of the sea.\n"
 
 
 def show(who: str, what: str) -> None:
-    """One line of the conversation."""
+    """Print one line of the conversation."""
     print(f"  {who:>6} │ {what}")
 
 
-def told(event: Event) -> str | None:
-    """An event in short; some are not worth a line."""
+def summary(event: Event) -> str | None:
+    """An event in one line; None for events that are not shown."""
     match event:
         case MessageChanged(speaker="user") | StateChanged():
             return None
@@ -60,7 +60,7 @@ def permit(question: accord.client.PermissionQuestion) -> accord.PermissionOptio
 
 
 async def talk(program: str, edition: Edition, folder: str, text: str) -> None:
-    """Start an agent, say one thing to it, and let it leave."""
+    """Start an agent, send one prompt, and end it."""
     async with accord.connect(
         sys.executable, str(AGENTS / program), edition=edition, permission=permit, env={"XDG_STATE_HOME": folder}
     ) as agent:
@@ -69,7 +69,7 @@ async def talk(program: str, edition: Edition, folder: str, text: str) -> None:
         show("client", text)
         async with session.prompt(text) as turn:
             async for event in turn:
-                line = told(event)
+                line = summary(event)
                 if line is not None:
                     show("agent", line)
         show("agent", f"ends the turn: {turn.stop_reason}")

@@ -1,9 +1,9 @@
-"""An agent on the bare engine: it echoes the prompt word by word, in whichever edition its client speaks.
+"""An agent on the bare engine: it echoes the prompt word by word, in the edition of its client.
 
-Start it from an editor, or see it at work with `examples/engine_conversation.py`. It shows what the engine gives (typed
-messages, their order, one answer to each request, questions that are taken back) and what it does not: sessions, turns
-one after the other, cancelling, and all that a client may expect of them are written here, and the three editions are
-three sets of handlers. On the framework (`examples/agents/echo.py`) that is one function. `accord check` judges both.
+Start it from an editor, or run `examples/engine_conversation.py`. The engine has typed messages, their order, one
+answer to each request, and the withdrawal of questions. Sessions, the queue of turns and cancellation are written
+here, and the three editions are three sets of handlers. With `accord.Agent` (`examples/agents/echo.py`) that is one
+function. `accord check` judges both.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ LINK: TypeAlias = v1.ResourceLink | v2.ResourceLink | v2_june.ResourceLink
 
 
 def fresh_id() -> str:
-    """For a session, a message or a tool call: no two have the same."""
+    """A unique id for a session, a message or a tool call."""
     return uuid.uuid4().hex
 
 
@@ -42,17 +42,17 @@ def words(blocks: Sequence[object]) -> list[str]:
 
 
 def refuse_extras(params: v2.NewSessionRequest | v2.ResumeSessionRequest | v2_june.NewSessionRequest) -> None:
-    """In v2 what is not advertised is refused."""
+    """v2: refuse values that are not advertised."""
     if params.mcp_servers or params.additional_directories:
         raise accord.InvalidParams("This agent has no MCP client, and its sessions have one folder")
 
 
-# --- sessions and turns: what every edition needs
+# --- sessions and turns: for every edition
 
 
 @dataclass(eq=False)
 class Session:
-    """A conversation, and its prompts that are not yet done, in the order in which they came."""
+    """A conversation, and its unfinished prompts in the order of arrival."""
 
     cwd: str
     id: str = field(default_factory=fresh_id)
@@ -60,14 +60,14 @@ class Session:
     is_open: bool = True
 
     def cancel(self) -> None:
-        """Stop what is going on and what waits for it; what comes later is not touched."""
+        """Cancel the running turn and the queued ones; later prompts are not affected."""
         for turn in self.turns:
             if not turn.cancelling():
                 turn.cancel()
 
 
 def no_such_session(session_id: str) -> accord.ResourceNotFound:
-    """The same answer in every edition; v2 demands its data."""
+    """The same answer in every edition; v2 requires its data."""
     return accord.ResourceNotFound("There is no such session", {"sessionId": session_id})
 
 
@@ -97,7 +97,7 @@ class InSession(Protocol):
 P = TypeVar("P", bound=InSession)
 R = TypeVar("R")
 Work: TypeAlias = Callable[[P, asyncio.Future[R]], Awaitable[None]]
-"""One turn: it gives the prompt's answer when its edition wants it, and may go on working."""
+"""One turn: it sets the prompt's answer when its edition requires it, and may continue."""
 
 
 class Turns(Generic[P, R]):
@@ -118,7 +118,7 @@ class Turns(Generic[P, R]):
         """A prompt was read."""
         session = self._sessions.opened(params.session_id)
         if session is None:
-            return  # the handler says so
+            return  # the handler raises the error
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         before = session.turns[-1] if session.turns else None
         task = asyncio.create_task(self._run(before, params, answer))
@@ -134,7 +134,7 @@ class Turns(Generic[P, R]):
         task, answer = self._arrived.pop(id(params))
         try:
             return await asyncio.shield(answer)
-        except asyncio.CancelledError:  # the client takes its prompt back, which is too late once there is an answer
+        except asyncio.CancelledError:  # the client withdraws its prompt, which has no effect once there is an answer
             if not answer.done():
                 task.cancel()
             return await answer
@@ -179,11 +179,11 @@ class V1:
         handlers.on(v1.SESSION_CANCEL, turns.cancel)
 
     async def initialize(self, _: v1.InitializeRequest) -> v1.InitializeResponse:
-        """What is not said here is not offered."""
+        """Capabilities that are absent here are not offered."""
         return v1.InitializeResponse(1, agent_info=v1.Implementation(NAME, VERSION))
 
     async def new(self, params: v1.NewSessionRequest) -> v1.NewSessionResponse:
-        """v1 wants agents to connect to the MCP servers of a session; the engine has no client for them."""
+        """v1 requires agents to connect to the MCP servers of a session; the engine has no client for them."""
         return v1.NewSessionResponse(self.sessions.new(params.cwd).id)
 
     async def turn(self, params: v1.PromptRequest, answer: asyncio.Future[v1.PromptResponse]) -> None:
@@ -198,7 +198,7 @@ class V1:
         answer.set_result(v1.PromptResponse("end_turn"))
 
     async def permitted(self, session_id: str) -> bool:
-        """Whatever is no yes is a no. When the turn is cancelled meanwhile, the engine takes the question back."""
+        """Only the option `yes` allows. When the turn is cancelled meanwhile, the engine withdraws the question."""
         options = [v1.PermissionOption("yes", "Go on", "allow_once"), v1.PermissionOption("no", "Stop", "reject_once")]
         question = v1.ToolCallUpdate(fresh_id(), title=QUESTION, kind="think")
         request = v1.RequestPermissionRequest(session_id, question, options)
@@ -213,7 +213,7 @@ class V1:
 
 
 class V2June:
-    """June's v2: v1's turns, but every message has an id, and what is not advertised is refused."""
+    """June's v2: the turns of v1, but every message has an id, and values that are not advertised are refused."""
 
     def __init__(self, handlers: accord.Handlers, connection: accord.Connection) -> None:
         self.connection = connection
@@ -267,9 +267,9 @@ class V2June:
 
 
 class V2:
-    """v2: the answer says that the prompt has its place; states tell how the work goes on.
+    """v2: the answer says that the prompt is inserted; states report the progress.
 
-    Who advertises `session` owes more than turns: sessions are listed, found again with their history, and closed.
+    An agent that advertises `session` also lists sessions, resumes them with their history, and closes them.
     """
 
     def __init__(self, handlers: accord.Handlers, connection: accord.Connection) -> None:
@@ -300,14 +300,14 @@ class V2:
         return v2.NewSessionResponse(self.sessions.new(params.cwd).id)
 
     async def list_sessions(self, params: v2.ListSessionsRequest) -> v2.ListSessionsResponse:
-        """All that there were in this process, on one page."""
+        """All sessions of this process, on one page."""
         if isinstance(params.cursor, str):
             raise accord.InvalidParams("There is one page only", {"field": "cursor"})
         rows = [v2.SessionInfo(session.id, session.cwd) for session in self.sessions.values()]
         return v2.ListSessionsResponse([row for row in rows if not params.cwd or row.cwd == params.cwd])
 
     async def resume(self, params: v2.ResumeSessionRequest) -> v2.ResumeSessionResponse:
-        """Tell the history, if that is wanted, and then, in any case, the state; only then answer."""
+        """Send the history, if the client asks for it, then the state; only then answer."""
         session = self.sessions.get(params.session_id)
         if session is None:
             raise no_such_session(params.session_id)
@@ -333,13 +333,13 @@ class V2:
         return v2.CloseSessionResponse()
 
     async def cancel_part(self, params: v2.CancelToolCallRequest | v2.CancelTerminalRequest) -> None:
-        """There are neither tool calls nor terminals here, and still this has to be said."""
+        """v2 requires this method, though this agent has neither tool calls nor terminals."""
         if self.sessions.opened(params.session_id) is None:
             raise no_such_session(params.session_id)
         raise accord.InvalidParams("Nothing here can be cancelled by itself")
 
     async def turn(self, params: v2.PromptRequest, answer: asyncio.Future[v2.PromptResponse]) -> None:
-        """Insert the prompt, answer it, work; whatever happens then, the last word is `idle`."""
+        """Insert the prompt, answer it, work; the last state is always `idle`."""
         session_id, said = params.session_id, words(params.prompt)
         message = v2.UserMessage(fresh_id(), content=params.prompt)
         self.history[session_id].append(message)
@@ -378,17 +378,17 @@ class V2:
         return isinstance(answer.outcome, v2.SelectedPermissionOutcome) and answer.outcome.option_id == "yes"
 
     async def change(self, session_id: str, state: v2.StateUpdated) -> None:
-        """Tell the state, and keep it for who comes later."""
+        """Send the state, and keep it for clients that resume."""
         self.states[session_id] = state
         await self.tell(session_id, state)
 
     async def tell(self, session_id: str, update: v2.SessionUpdate) -> None:
-        """Say one update."""
+        """Send one update."""
         await self.connection.notify(v2.SESSION_UPDATE, v2.UpdateSessionNotification(session_id, update))
 
 
 async def main() -> None:
-    """Serve the client on stdin and stdout until it leaves."""
+    """Serve the client on stdin and stdout until it disconnects."""
     handlers = accord.Handlers()
     async with accord.Connection(accord.open_stdio(), "agent", handlers) as connection:
         V1(handlers, connection)

@@ -14,7 +14,7 @@ AGENT = (sys.executable, str(Path(__file__).with_name("engine_agent.py")))
 
 
 def show(who: str, what: object) -> None:
-    """One line of the talk."""
+    """Print one line of the conversation."""
     print(f"  {who:>6} │ {what}", flush=True)
 
 
@@ -37,7 +37,7 @@ async def talk_v1(connection: accord.Connection, handlers: accord.Handlers, text
 
 
 async def talk_v2_june(connection: accord.Connection, handlers: accord.Handlers, text: str) -> None:
-    """June's v2: the same turns, in other words."""
+    """June's v2: the turns of v1, with other types."""
 
     async def permit(params: v2_june.RequestPermissionRequest) -> v2_june.RequestPermissionResponse:
         show("agent", f"may I? {params.tool_call.title!r} {[option.name for option in params.options]}")
@@ -56,7 +56,7 @@ async def talk_v2_june(connection: accord.Connection, handlers: accord.Handlers,
 
 
 async def talk_v2(connection: accord.Connection, handlers: accord.Handlers, text: str) -> None:
-    """v2: the turn is over when the agent says that it is idle."""
+    """v2: the turn is over when the state is `idle`."""
     idle = asyncio.Event()
 
     async def update(params: v2.UpdateSessionNotification) -> None:

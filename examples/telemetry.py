@@ -1,4 +1,4 @@
-"""One trace of two programs, in a file: `python telemetry.py [trace.jsonl]` asks `accord agent` and prints the spans.
+"""One trace of two programs, in a file: `python telemetry.py [trace.jsonl]` prompts `accord agent`, prints spans.
 
 The script and the agent that it starts write OTLP/JSON, one request per line, which collectors and viewers of
 OpenTelemetry read. It needs `opentelemetry-sdk`; with its OTLP exporter the same spans go to a collector.
@@ -56,7 +56,7 @@ def otlp(span: ReadableSpan) -> dict[str, Any]:
 
 
 def attributes(values: Any) -> list[dict[str, Any]]:
-    """Attributes as OTLP has them: each value under the name of its type."""
+    """Attributes in the form of OTLP: each value under the name of its type."""
     return [{"key": key, "value": typed(value)} for key, value in values.items()]
 
 
@@ -102,7 +102,7 @@ def show(path: str) -> None:
 
 
 def service_of(resource: dict[str, Any]) -> str:
-    """The name that the program gave itself."""
+    """The service name of the program."""
     found = {each["key"]: each["value"]["stringValue"] for each in resource["resource"]["attributes"]}
     return str(found["service.name"])
 

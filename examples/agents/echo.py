@@ -2,7 +2,7 @@
 
 In an editor that speaks ACP, name it as a custom agent; in Zed's settings that is
 
-    "agent_servers": {"Echo": {"command": "python", "args": ["/path/to/examples/agents/echo.py"]}}
+    "agent_servers": {"Echo": {"type": "custom", "command": "python", "args": ["/path/to/echo.py"]}}
 
 From Python:
 

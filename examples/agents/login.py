@@ -1,8 +1,8 @@
-"""An agent that wants a login: by a call, or by running this very program in a terminal. It can log out again.
+"""An agent that requires a login: by a call, or by running this program in a terminal. It can also log out.
 
 Name it in an editor's settings,
 
-    "agent_servers": {"Member": {"command": "python", "args": ["/path/to/examples/agents/login.py"]}}
+    "agent_servers": {"Member": {"type": "custom", "command": "python", "args": ["/path/to/login.py"]}}
 
 and the editor offers the ways to log in. From Python:
 
@@ -24,13 +24,13 @@ agent.terminal_login("terminal", "Log in by name", args=["--login"], description
 
 @agent.login("guest", "Go on as a guest")
 def log_in_as_guest() -> None:
-    """Called when the user chooses this way; raising, or returning False, says that it failed."""
+    """Called when the user chooses this method; an exception, or False, means that it failed."""
     keep("guest")
 
 
 @agent.check_login
 def logged_in() -> bool:
-    """Called before every session is opened. Without a login the client gets the error to log in first."""
+    """Called before every session is opened. Without a login the client gets `AuthRequired`."""
     return TOKEN.exists()
 
 
@@ -57,6 +57,6 @@ def keep(name: str) -> None:
 
 if __name__ == "__main__":
     if "--login" in sys.argv:
-        keep(input("Your name: ").strip() or "nobody")
+        keep(input("Your name: ").strip() or "stranger")
     else:
         agent.run()

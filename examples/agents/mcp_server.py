@@ -1,4 +1,4 @@
-"""A small MCP server for `mcp_tools.py`: one tool that works and one that does not, over stdio."""
+"""A small MCP server for `mcp_tools.py`: one tool that always works and one that can fail, over stdio."""
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -16,7 +16,7 @@ def add(a: int, b: int) -> int:
 def divide(a: int, b: int) -> float:
     """Divides a number by another."""
     if b == 0:
-        raise ToolError("nobody can divide by zero")
+        raise ToolError("division by zero")
     return a / b
 
 

@@ -1,9 +1,9 @@
-"""An agent that uses the MCP servers its client gives it. Needs the extra `mcp`: pip install ".[mcp]" in a clone.
+"""An agent that uses the MCP servers of its client. Needs the extra `mcp`: pip install ".[mcp]" in a clone.
 
 Name it in an editor's settings, beside a server,
 
-    "agent_servers": {"Toolbox": {"command": "python", "args": ["/path/to/examples/agents/mcp_tools.py"]}},
-    "context_servers": {"sums": {"command": "python", "args": ["/path/to/examples/agents/mcp_server.py"]}}
+    "agent_servers": {"Toolbox": {"type": "custom", "command": "python", "args": ["/path/to/mcp_tools.py"]}},
+    "context_servers": {"sums": {"command": "python", "args": ["/path/to/mcp_server.py"]}}
 
 and say: tools
 or:      add {"a": 2, "b": 3}
@@ -31,7 +31,7 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 async def call(turn: accord.agent.Turn, servers: McpServers, name: str, arguments: str) -> None:
-    """Call a tool and show what it gave. Its blocks, pictures too, go to the user as they are."""
+    """Call a tool and show its result. Its content blocks, pictures too, are passed to the user unchanged."""
     try:
         given = json.loads(arguments)
     except json.JSONDecodeError:

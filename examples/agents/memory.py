@@ -1,11 +1,11 @@
-"""An agent that remembers: after a restart its sessions are there again, with what the author keeps beside them.
+"""An agent that remembers: after a restart it has its sessions again, with the author's own state.
 
-The conversation is kept without a line of code. `turn.save` keeps the author's own state with it, here a list of
-messages as a language model takes them. Name it in an editor's settings,
+Accord keeps the conversation without a line of code. `turn.save` keeps the author's own state with it, here a list
+of messages in the form of a language model. Name it in an editor's settings,
 
-    "agent_servers": {"Memory": {"command": "python", "args": ["/path/to/examples/agents/memory.py"]}}
+    "agent_servers": {"Memory": {"type": "custom", "command": "python", "args": ["/path/to/memory.py"]}}
 
-tell it something, restart the editor, open the session again and ask: what did I say?
+send a message, restart the editor, open the session again and ask: what did I say?
 """
 
 from typing import TypedDict
@@ -14,7 +14,7 @@ import accord
 
 
 class Said(TypedDict):
-    """One message as a model takes it."""
+    """One message in the form of a model."""
 
     role: str
     content: str
@@ -25,14 +25,14 @@ agent = accord.Agent("memory", version="1.0")
 
 @agent.on_session
 async def prepare(session: accord.agent.Session) -> None:
-    """A session from before brings its state along; a new one has none."""
+    """An earlier session has its state; a new one has none."""
     if session.state is None:
         session.state = [Said(role="system", content="You remember everything.")]
 
 
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
-    """Ask the model, and keep what both said."""
+    """Ask the model, and keep both messages."""
     messages: list[Said] = turn.session.state
     messages.append(Said(role="user", content=turn.text))
     answer = model(messages)
@@ -41,9 +41,9 @@ async def reply(turn: accord.agent.Turn) -> None:
     await turn.say(answer)
 
 
-@agent.command("forget", "Forgets what was said")
+@agent.command("forget", "Forgets the conversation")
 async def forget(turn: accord.agent.Turn, _: str) -> None:
-    """The conversation stays on the screen and in the store; the model's view of it begins anew."""
+    """The conversation stays on the screen and in the store; the model's history begins again."""
     await turn.save(turn.session.state[:1])
     await turn.say("Forgotten.")
 

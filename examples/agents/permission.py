@@ -2,7 +2,7 @@
 
 Name it in an editor's settings,
 
-    "agent_servers": {"Replacer": {"command": "python", "args": ["/path/to/examples/agents/permission.py"]}}
+    "agent_servers": {"Replacer": {"type": "custom", "command": "python", "args": ["/path/to/permission.py"]}}
 
 and say, in a folder with a `notes.txt`: replace colour by color in notes.txt
 """

@@ -1,8 +1,8 @@
-"""An agent with modes, options and slash commands. They are declared once; every edition tells them in its own words.
+"""An agent with modes, options and slash commands. They are declared once, for every edition.
 
 Name it in an editor's settings,
 
-    "agent_servers": {"Greeter": {"command": "python", "args": ["/path/to/examples/agents/settings.py"]}}
+    "agent_servers": {"Greeter": {"type": "custom", "command": "python", "args": ["/path/to/settings.py"]}}
 
 and choose a mode and a language there, or type /languages, or /greet Ada.
 """
@@ -22,13 +22,13 @@ agent.select(
     ],
     default="en",
 )
-# Only clients that can show it offer it; for the others it stays as it is here.
+# Only clients that declare toggles show it; for the others it keeps this value.
 agent.toggle("wave", "Wave", description="Ends every greeting with a hand", default=False)
 
 
 @agent.on_option
 async def check(session: accord.agent.Session, option_id: str, value: object) -> None:
-    """Refuse what makes no sense, before it is set."""
+    """Refuse an invalid combination before it is set."""
     if option_id == "mode" and value == "loud" and session.option("language") == "ja":
         raise accord.InvalidParams("Japanese has no capitals")
 
@@ -39,17 +39,17 @@ async def reply(turn: accord.agent.Turn) -> None:
     await greet(turn, "you")
 
 
-@agent.command("greet", "Greets somebody", hint="who")
+@agent.command("greet", "Greets a person", hint="name")
 async def greet(turn: accord.agent.Turn, name: str) -> None:
-    """`/greet Ada`, and what every other prompt gets."""
-    text = f"{GREETINGS[str(turn.option('language'))]}, {name or 'nobody'}"
+    """`/greet Ada`; the handler of prompts calls it too."""
+    text = f"{GREETINGS[str(turn.option('language'))]}, {name or 'stranger'}"
     text = text.upper() if turn.option("mode") == "loud" else text
     await turn.say(f"{text} 👋" if turn.option("wave") else text)
 
 
-@agent.command("languages", "Greets in the next language from now on")
+@agent.command("languages", "Switches to the next language")
 async def next_language(turn: accord.agent.Turn, _: str) -> None:
-    """An agent may change options too; the client hears of it."""
+    """An agent may change options too; the client gets an update."""
     known = list(GREETINGS)
     place = known.index(str(turn.option("language")))
     await turn.session.set_option("language", known[(place + 1) % len(known)])

@@ -1,8 +1,8 @@
-"""An agent that works in front of its user: a plan, thoughts, tool calls with results, and an answer in pieces.
+"""An agent that shows its work: a plan, thoughts, tool calls with results, and an answer in pieces.
 
 It finds the words of the prompt in the text files of its directory. Name it in an editor's settings,
 
-    "agent_servers": {"Finder": {"command": "python", "args": ["/path/to/examples/agents/streaming.py"]}}
+    "agent_servers": {"Finder": {"type": "custom", "command": "python", "args": ["/path/to/streaming.py"]}}
 
 open a folder and ask for a word. `python examples/conversation.py` shows it without an editor.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import accord
 from accord.workspace import WorkspaceError
 
-STEPS = ("List the files", "Search them", "Tell what was found")
+STEPS = ("List the files", "Search them", "Report the result")
 
 agent = accord.Agent("finder", version="1.0")
 
@@ -37,18 +37,18 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 def text_files(folder: str) -> list[str]:
-    """Their names, in order."""
+    """The names of the text files, in order."""
     return sorted(path.name for path in Path(folder).glob("*.txt"))
 
 
 async def show_plan(turn: accord.agent.Turn, *, done: int) -> None:
-    """The whole plan again, with so many steps done."""
+    """Send the whole plan again, with `done` completed steps."""
     status = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
     await turn.plan(accord.PlanEntry(step, state) for step, state in zip(STEPS, status, strict=False))
 
 
 async def search(turn: accord.agent.Turn, name: str) -> list[accord.Location]:
-    """The lines of one file that hold the prompt's text. A file that cannot be read is a failed tool call, no more."""
+    """The lines of one file with the prompt's text. A file that cannot be read is a failed tool call."""
     found: list[accord.Location] = []
     async with turn.tool(f"Search {name}", kind="read", locations=[name]) as tool:
         try:
@@ -63,7 +63,7 @@ async def search(turn: accord.agent.Turn, name: str) -> list[accord.Location]:
 
 
 async def answer(word: str, found: list[accord.Location]) -> AsyncIterator[str]:
-    """What to say, piece by piece. A language model would stand here."""
+    """The answer, piece by piece, in place of a language model."""
     yield f"I found {word!r} "
     yield f"{len(found)} times" if found else "nowhere"
     for place in found:

@@ -1,9 +1,9 @@
-"""An agent that uses files and a terminal: it saves the Python code it is sent and runs it.
+"""An agent that uses files and a terminal: it saves the Python code of the prompt and runs it.
 
-Files and commands go through the editor where it offers that, so that they show there; otherwise they are the agent's
-own. The agent does not notice. Name it in an editor's settings,
+Files and commands go through the editor where it offers that, so that the user sees them; otherwise they are the
+agent's own, with the same code. Name it in an editor's settings,
 
-    "agent_servers": {"Runner": {"command": "python", "args": ["/path/to/examples/agents/workspace.py"]}}
+    "agent_servers": {"Runner": {"type": "custom", "command": "python", "args": ["/path/to/workspace.py"]}}
 
 and send it: print(6 * 7)
 """
@@ -22,7 +22,7 @@ agent = accord.Agent("runner", version="1.0")
 
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
-    """Save the code, run it, say what came of it."""
+    """Save the code, run it, report the result."""
     async with turn.tool(f"Write {SCRIPT}", kind="edit", locations=[SCRIPT]) as writing:
         code = turn.text + "\n"
         await writing.diff(SCRIPT, await before(turn), code)
@@ -31,7 +31,7 @@ async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"I cannot write {SCRIPT} here.")
         return
     async with turn.tool(f"Run {SCRIPT}", kind="execute", input={"timeout": TIMEOUT_SECONDS}) as running:
-        # Nothing of the command is left when this returns, whatever it started.
+        # When this returns, the command and its child processes have ended.
         outcome = await turn.terminals.run(
             [sys.executable, SCRIPT], timeout_seconds=TIMEOUT_SECONDS, on_start=running.show
         )
@@ -41,7 +41,7 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 async def before(turn: accord.agent.Turn) -> str | None:
-    """The file as it was, if there was one."""
+    """The text of the file, if there is one."""
     try:
         return await turn.files.read(SCRIPT)
     except NoSuchFile:
@@ -49,7 +49,7 @@ async def before(turn: accord.agent.Turn) -> str | None:
 
 
 def verdict(outcome: CommandOutcome) -> str:
-    """One sentence."""
+    """The result in one sentence."""
     if outcome.timed_out:
         return f"It did not end within {TIMEOUT_SECONDS:g} seconds, so I ended it."
     if outcome.exit_code == 0:

@@ -1,4 +1,4 @@
-"""Ask any agent one thing and print what it says: `python ask.py "Explain this repository" -- gemini --acp`.
+"""Send one prompt to any agent and print the answer: `python ask.py "Explain this repository" -- gemini --acp`.
 
 The blocking client: for scripts and notebooks.
 """

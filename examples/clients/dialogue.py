@@ -1,4 +1,4 @@
-"""Two agents talk to each other: what one says is the other's next prompt.
+"""Two agents talk to each other: the answer of one is the next prompt of the other.
 
 `python dialogue.py "Is a hot dog a sandwich?" 4 "gemini --acp" "opencode acp"`.
 """
@@ -11,7 +11,7 @@ import accord
 
 
 async def main(topic: str, rounds: int, first: str, second: str) -> None:
-    """Some rounds of it."""
+    """Run some rounds of the dialogue."""
     async with (
         accord.connect(*shlex.split(first)) as one,
         accord.connect(*shlex.split(second)) as other,

@@ -1,6 +1,6 @@
 """One prompt to several agents at once, and the answers side by side.
 
-`python fan_out.py "Name a prime number" "gemini --acp" "opencode acp"`. One that fails does not disturb the others.
+`python fan_out.py "Name a prime number" "gemini --acp" "opencode acp"`. A failure of one does not affect the others.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import accord
 
 
 async def ask(command: str, text: str) -> str:
-    """What one agent makes of it."""
+    """The answer of one agent, or its failure."""
     begun = time.perf_counter()
     deadlines = accord.Deadlines(start_seconds=30, idle_seconds=60)
     try:
@@ -25,7 +25,7 @@ async def ask(command: str, text: str) -> str:
 
 
 async def main(text: str, commands: list[str]) -> None:
-    """All of them at the same time."""
+    """Ask all agents at the same time."""
     answers = await asyncio.gather(*(ask(command, text) for command in commands))
     for command, answer in zip(commands, answers, strict=True):
         print(f"{command}\n    {answer}")

@@ -1,7 +1,7 @@
-"""A client with its own permission policy: it reads freely, edits below `src/`, runs Git, and asks about the rest.
+"""A client with its own permission policy: it allows reading, edits below `src/` and Git, and asks for the rest.
 
-`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. The files and commands that the agent wants from this
-client pass the policy too.
+`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. The policy also judges the agent's requests for files
+and terminals of this client.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ RULES = ["allow read", "allow search", "allow edit:src/**", "allow execute:git *
 
 
 def ask(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
-    """Show what the agent wants to do, with its own answers; None dismisses the question."""
+    """Show the call and the agent's options; None dismisses the question."""
     print(f"\n{question.title}")
     for item in question.tool.content if question.tool else ():
         for change in item.changes if isinstance(item, Diff) else ():
@@ -26,12 +26,12 @@ def ask(question: accord.client.PermissionQuestion) -> accord.PermissionOption |
 
 
 async def ask_in_thread(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
-    """The event loop goes on while the user thinks."""
+    """The event loop continues while the user decides."""
     return await asyncio.to_thread(ask, question)
 
 
 async def main(text: str, command: list[str]) -> None:
-    """One prompt under the policy."""
+    """Send one prompt under the policy."""
     policy = accord.Policy(RULES, on_question=ask_in_thread)
     async with accord.connect(*command, permission=policy) as agent:
         session = await agent.new_session()

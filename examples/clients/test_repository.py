@@ -1,4 +1,4 @@
-"""A pytest that asserts what an agent did to a repository: `pytest test_repository.py`.
+"""A pytest that checks the changes of an agent in a folder: `pytest test_repository.py`.
 
 It starts the agent beside it as a program; put your own command in `AGENT`.
 """
@@ -12,7 +12,7 @@ AGENT = [sys.executable, str(Path(__file__).parents[1] / "agents" / "permission.
 
 
 def test_the_agent_changes_this_file_and_nothing_else(tmp_path: Path) -> None:
-    """It asks for one edit, makes it, and leaves the rest alone."""
+    """It asks for one edit, makes it, and changes nothing else."""
     (tmp_path / "notes.txt").write_text("the colour of the sea\n")
     (tmp_path / "other.txt").write_text("the colour of the sky\n")
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Watch an agent at work on a rich terminal: its text as Markdown, its plan and tool calls as they change.
+"""Show an agent's work with rich: its text as Markdown, its plan and tool calls as they change.
 
 `pip install rich`, then `python watch.py "Explain this repository" -- gemini --acp`.
 """
@@ -17,7 +17,7 @@ MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "�
 
 
 def picture(session: accord.client.Session, said: str) -> RenderableType:
-    """The transcript is live state: a picture of it is all that a screen needs."""
+    """Render the transcript, which is live state."""
     plan = [entry for plan in session.transcript.plans.values() for entry in plan.entries]
     steps = [Text(f"{MARKS.get(entry.status, '·')} {entry.content}", style="cyan") for entry in plan]
     calls = [
@@ -28,7 +28,7 @@ def picture(session: accord.client.Session, said: str) -> RenderableType:
 
 
 async def main(text: str, command: list[str]) -> None:
-    """One prompt, repainted a few times a second however fast the agent talks."""
+    """Send one prompt, and repaint ten times a second, independent of the agent's speed."""
     async with accord.connect(*command, permission=accord.Policy(["allow read", "allow search"])) as agent:
         session = await agent.new_session()
         with Live(refresh_per_second=10) as live:

@@ -7,7 +7,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "index.md"
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "benchmarks" / "README.md",
+        ROOT / "examples" / "README.md",
+    ]
+)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -63,8 +70,8 @@ def test_the_readme_leads_to_the_index_and_to_every_guide() -> None:
 
 
 def test_every_guide_names_methods_of_the_specification() -> None:
-    table = INDEX.read_text(encoding="utf-8").split("| read |")[1].split("\n\n")[0]
-    guides = [INDEX.with_name(link) for link in _LINK.findall(table)]
-    assert len(guides) > 10
+    tables = [part.split("\n\n")[0] for part in INDEX.read_text(encoding="utf-8").split("| read |")[1:]]
+    guides = [INDEX.with_name(link) for table in tables for link in _LINK.findall(table)]
+    assert len(guides) > 20
     method = re.compile(r"`(initialize|session/\w+|fs/\w+|terminal/\w+)`")
     assert [guide.name for guide in guides if not method.search(guide.read_text(encoding="utf-8"))] == []
