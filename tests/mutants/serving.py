@@ -140,8 +140,8 @@ MUTANTS = (
         "serving",
         "the beginning of a POST is lost",
         "serve/http_protocol.py",
-        "            if size < 0 or self._is_owing() or not data:\n                self._held = data\n",
-        '            if size < 0 or self._is_owing() or not data:\n                self._held = b""\n',
+        "            if size < 0 or self._awaits_agent() or not data:\n                self._held = data\n",
+        '            if size < 0 or self._awaits_agent() or not data:\n                self._held = b""\n',
         "tests/serve/test_plain_posts.py::test_a_post_may_be_cut_within_its_body",
     ),
     # --- resumption
