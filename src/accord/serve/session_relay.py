@@ -243,7 +243,7 @@ class SessionRelay:
         if message.is_error and not opening.is_shown and _is_in_use(text):
             opening.refusal = bytes(text)
             self._waiting.setdefault(opening.session_id, deque())
-            self._routes.pop(opening.session_id, None)
+            self._route(opening.session_id, None)
             self._start(self._place_again(opening))
             return False
         self._placed(opening, is_open=not message.is_error, made=message.session_id)
@@ -256,16 +256,22 @@ class SessionRelay:
         if is_open and method in OPENING_METHODS:
             session_id = made if method in CREATING_METHODS and made else opening.session_id
             self._lost.discard(session_id)
-            if link is not None and not link.is_over:
-                self._routes[session_id] = link
-                link.sessions.add(session_id)
-                self._fleet.relayed_sessions += 1
-            else:
-                self._routes.pop(session_id, None)
+            self._route(session_id, None if link is None or link.is_over else link)
         elif is_open:
-            self._routes.pop(opening.session_id, None)
+            self._route(opening.session_id, None)
         if opening.session_id in self._waiting:
             self._start(self._catch_up(opening.session_id))
+
+    def _route(self, session_id: str, link: NodeLink | None) -> None:
+        """Relay a session over this link alone, or over none; counts it once."""
+        former = self._routes.pop(session_id, None)
+        if former is not None:
+            former.sessions.discard(session_id)
+            self._fleet.relayed_sessions -= 1
+        if link is not None:
+            self._routes[session_id] = link
+            link.sessions.add(session_id)
+            self._fleet.relayed_sessions += 1
 
     async def _catch_up(self, session_id: str) -> None:
         waiting = self._waiting[session_id]
