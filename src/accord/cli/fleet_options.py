@@ -49,14 +49,16 @@ def add_node_options(parser: Parser) -> None:
     parser.add_argument(
         "--direct-store-file",
         metavar="FILE",
-        help=f"that of the server itself, where the other is that of a transaction pooler; or {DIRECT_VARIABLE}",
+        help=f"the same for the server behind a transaction pooler; or put that into {DIRECT_VARIABLE}",
     )
     parser.add_argument("--node", metavar="NAME", help="the name of this server in a fleet")
     parser.add_argument(
         "--node-address", metavar="URL", help="where the other nodes reach it; http://HOST:PORT unless given"
     )
     parser.add_argument(
-        "--fleet-secret-file", metavar="FILE", help=f"a file with the secret of all nodes; or {SECRET_VARIABLE}"
+        "--fleet-secret-file",
+        metavar="FILE",
+        help=f"a file with the secret of all nodes; or put that into {SECRET_VARIABLE}",
     )
     parser.add_argument(
         "--lease", type=seconds_of, metavar="S", help="seconds until a dead node's sessions are free; 10 unless given"

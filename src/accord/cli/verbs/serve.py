@@ -77,15 +77,19 @@ def _parser() -> Parser:
     parser.add_argument("--allow-origin", action="append", default=[], metavar="ORIGIN", help="pages that may connect")
     parser.add_argument("--root", metavar="DIR", help="the root of all sessions; the current directory unless given")
     parser.add_argument("--allow-stdio-mcp", action="store_true", help="clients may start MCP servers on this machine")
-    parser.add_argument("--max-connections", type=count_of, metavar="N", help="for all principals; 1024 unless given")
-    parser.add_argument("--max-sessions", type=count_of, metavar="N", help="open ones by principal; 256 unless given")
+    parser.add_argument("--max-connections", type=count_of, metavar="N", help="of all principals; 1024 unless given")
+    parser.add_argument(
+        "--max-sessions", type=count_of, metavar="N", help="open sessions of one principal; 256 unless given"
+    )
     parser.add_argument(
         "--grace", type=seconds_of, metavar="S", help="seconds that a lost connection is kept; 60 unless given"
     )
     parser.add_argument(
-        "--on-disconnect", choices=("continue", "cancel"), help="for a turn whose client does not come back"
+        "--on-disconnect", choices=("continue", "cancel"), help="of a turn whose client does not come back"
     )
-    parser.add_argument("--drain", type=seconds_of, metavar="S", help="seconds for open requests after SIGTERM; 30")
+    parser.add_argument(
+        "--drain", type=seconds_of, metavar="S", help="seconds for open requests after SIGTERM; 30 unless given"
+    )
     add_node_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no access log")
     add_log_option(parser, "the wire of all connections")

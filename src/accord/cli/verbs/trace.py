@@ -50,7 +50,7 @@ def _parser() -> Parser:
         "--method", metavar="M", default="", help="of this method or kind of update; * at the end is any rest"
     )
     which.add_argument("--from", dest="source", metavar="END", default="", help="sent by client, agent, proxy:0, ...")
-    which.add_argument("--grep", metavar="RE", default="", help="with a text that this regular expression finds")
+    which.add_argument("--grep", metavar="RE", default="", help="whose text this regular expression matches")
     which.add_argument("--errors", action="store_true", help="error answers and faulty texts")
     what = parser.add_argument_group("what is done").add_mutually_exclusive_group()
     what.add_argument("--stats", action="store_true", help="counts, sizes and latencies by method")
