@@ -140,9 +140,17 @@ MUTANTS = (
         "serving",
         "the beginning of a POST is lost",
         "serve/http_protocol.py",
-        "            if size < 0 or self._is_owing() or not data:\n                self._held = data\n",
-        '            if size < 0 or self._is_owing() or not data:\n                self._held = b""\n',
+        "            if size < 0 or self._awaits_agent() or not data:\n                self._held = data\n",
+        '            if size < 0 or self._awaits_agent() or not data:\n                self._held = b""\n',
         "tests/serve/test_plain_posts.py::test_a_post_may_be_cut_within_its_body",
+    ),
+    Mutant(
+        "serving",
+        "the reason of a close begins a line of the log",
+        "serve/socket_link.py",
+        "principal, code, exact(reason, _SHOWN_CHARACTERS))\n",
+        "principal, code, reason)\n",
+        "tests/serve/test_refusal_log.py::test_a_line_break_in_the_reason_of_a_close_begins_no_line_of_the_log",
     ),
     # --- resumption
     Mutant(

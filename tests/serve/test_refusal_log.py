@@ -72,6 +72,13 @@ async def test_a_line_break_in_a_path_begins_no_line_of_the_log(tmp_path: Path) 
             await logged(server, r"INFO GET .*x\\.*forged 404")
 
 
+async def test_a_line_break_in_the_reason_of_a_close_begins_no_line_of_the_log(tmp_path: Path) -> None:
+    async with serving(tmp_path, "served_agent:agent") as server, WebSocketClient(server.websocket) as client:
+        await client.initialize()
+        await client.socket.close(1008, "bad\nforged")
+        await logged(server, r"closed with 1008: bad\\nforged")
+
+
 async def logged_of_connections(server: ServerProcess, ada: str, bob: str, root: str) -> None:
     """Refusals that need a connection: over HTTP, and over WebSocket."""
     async with HttpClient(server.port, ada) as client, WebSocketClient(server.websocket, bob) as other:

@@ -323,6 +323,14 @@ def test_the_document_quotes_what_was_said_and_lists_what_went_wrong(tmp_path: P
     ]
 
 
+def test_the_ends_of_a_faulty_text_bring_no_heading_into_the_document(tmp_path: Path) -> None:
+    faulty = json.loads(text(AGENT, "not JSON", fault="not-json"))
+    line = json.dumps({**faulty, "from": "agent\n# forged", "to": "client\n# forged"}).encode() + b"\n"
+    document = export(write(tmp_path / "t", header(), *handshake(), line), "md")
+    assert "forged" in document
+    assert [each for each in document.splitlines() if each.startswith("# ")] == ["# t"]
+
+
 def test_a_recording_of_another_tool_is_no_test_yet() -> None:
     with plain_trace(SAMPLES / "zed.json") as trace, pytest.raises(TraceFileError):
         export(trace.path, "pytest", format_=trace.format)

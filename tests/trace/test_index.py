@@ -356,6 +356,13 @@ def test_a_hostile_file_cannot_make_the_index_large(monkeypatch: pytest.MonkeyPa
     assert MAX_WORDS > 10
 
 
+def test_requests_in_batches_cannot_make_the_index_large_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.trace.index_columns.MAX_OPEN", 10)
+    columns = IndexColumns()
+    columns.add([text(CLIENT, [request(number, "m") for number in range(100)]).rstrip()], 0)
+    assert [id_ for _, _, id_ in columns.state.open] == list(range(90, 100))
+
+
 def test_a_line_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(index_module, "CHUNK_BYTES", 100)

@@ -1,7 +1,7 @@
 """Agents of other frameworks as `accord.Agent`s: `serve(agent)` recognises the framework, and each has its own module.
 
-A framework is imported by its own adapter's module and by nothing else here. What adapters share is in the other
-modules; `docs/adapters.md` says how one is written.
+A framework is imported by its own adapter's module and by nothing else here. The other modules are shared by all
+adapters; `docs/adapters.md` explains how to write one.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ __all__ = ["serve"]
 log = logging.getLogger("accord.adapters")
 
 PROTOCOL_VERSION = "1.0"
-# Calls by which front ends ask what the interrupt of another call asks as well.
+# Calls that ask the user the same question as the interrupt of another call.
 QUESTION_CALLS = frozenset({"confirm_changes"})
-# The event for interrupts before AG-UI had a form for them. CrewAI still sends an interrupt by it alone.
+# A custom event that carries an interrupt: CrewAI sends it in no other form.
 CUSTOM_INTERRUPT = "on_interrupt"
 # The first is AG-UI's own word; frameworks have others.
 APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
@@ -120,14 +120,14 @@ class _Run(FrameworkRun):
         }
         if resume is not None:
             run_input["resume"] = resume
-            # The calls that are waited for have no results yet, and are not to get one of ours.
+            # The agent itself adds the results of the calls that it waits for.
             run_input["messages"] = self._messages.plain()
         return run_input
 
     # --- answers
 
     async def _resume_entries(self) -> list[Any] | None:
-        """The answers to what the run waits for; None if it waits for nothing, or for the next prompt."""
+        """The answers to the interrupts of the run; None if there are none, or if the next prompt is the answer."""
         entries: list[Any] = []
         unanswered: list[Any] = []
         ours = {call.id: call for call in self._messages.open_calls() if call.name in self._tools}
@@ -188,7 +188,7 @@ class _Run(FrameworkRun):
         if kind.startswith("SUBAGENT_"):
             await self._take_subagent(kind, event)
         elif event.get("subagentRunId"):
-            return  # what is inside a subagent is not said
+            return  # events inside a subagent are not sent
         elif kind.startswith(("TEXT_MESSAGE_", "REASONING_")):
             await self._take_text(kind, event)
         elif kind.startswith("TOOL_CALL_"):
@@ -217,7 +217,7 @@ class _Run(FrameworkRun):
             case "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK":
                 call_id = event.get("toolCallId")
                 self._messages.append_arguments(call_id, event.get("delta") or "")
-                # Some agents say the end of a call only when its tool has ended, too.
+                # Some agents send the end of a call only after its tool has ended.
                 if call_id is not None and self._messages.has_whole_arguments(call_id):
                     await self._announce(call_id)
             case "TOOL_CALL_END":

@@ -72,7 +72,7 @@ class AguiMessages:
     def results(self) -> list[dict[str, Any]]:
         return [message for message in self._messages if message.get("role") == "tool"]
 
-    # --- what is added
+    # --- changes
 
     def replace(self, messages: Sequence[Any]) -> None:
         """Take the agent's own list: it may have shortened the conversation.

@@ -88,7 +88,7 @@ class _Address:
 
     async def run(self, run_input: RunInput) -> AsyncIterator[AguiEvent]:
         http, reader = self._http, _EventReader()
-        # A model may think for as long as it likes: only the connection has a limit.
+        # The answer of a model has no time limit: only the connection has one.
         timeout = http.Timeout(CONNECT_SECONDS, read=None)
         try:
             async with (

@@ -37,7 +37,7 @@ _NO_KEY_CLASSES = frozenset({"NoCredentialsError", "DefaultCredentialsError"})
 
 
 def request_error_of(error: Exception, framework: str) -> RequestError | AccordError:
-    """The error that the turn ends with. What Accord raised itself stays as it is."""
+    """The error that the turn ends with. An `AccordError` stays as it is."""
     if isinstance(error, AccordError):
         return error
     found = next(filter(None, map(_recognised, _chain(error))), None)

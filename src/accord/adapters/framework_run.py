@@ -1,7 +1,7 @@
 """One run of a framework's agent in one turn: the class that every adapter extends.
 
-An adapter says how its framework runs (`execute`) and what must be kept of the conversation (`history`). Everything
-else that turns need is here: the table of tool calls, questions, plans, usage, errors, cancellation, and the state.
+An adapter implements the run (`execute`) and the conversation that is kept (`history`). Everything else that turns need
+is here: the table of tool calls, questions, plans, usage, errors, cancellation, and the state.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ log = logging.getLogger("accord.adapters")
 CANCEL_SECONDS = scaled(0.4)
 # How long the history may take to be kept when a turn is cancelled.
 KEEP_SECONDS = scaled(2.0)
-# Where the size of the context is not known: what all models of the last years hold.
+# For models whose context size is not known.
 CONTEXT_TOKENS = 128_000
 MAX_TITLE = 60
 ANSWER = "answer"
-# Of the names of the client's MCP tools: an agent has names that cannot be known before it runs.
+# Put before the names of the client's MCP tools: an agent's own names may not be known before it runs.
 CLIENT_PREFIX = "mcp_"
 NOT_ALLOWED = "The user did not allow it."
 
@@ -90,8 +90,8 @@ class FrameworkRun(abc.ABC):
     async def history(self) -> JsonValue:
         """The conversation as it is now, as JSON in which every tool call has an answer.
 
-        It is called when the run has ended in whatever way, and for `checkpoint`. None where the framework keeps the
-        conversation itself.
+        It is called after every end of the run, and for `checkpoint`. None where the framework keeps the conversation
+        itself.
         """
 
     # --- the turn
@@ -134,7 +134,7 @@ class FrameworkRun(abc.ABC):
             log.warning("the history of a cancelled turn could not be kept in time")
 
     async def checkpoint(self) -> None:
-        """Keep the history now, so that a process that is killed later has lost nothing of what was said so far.
+        """Keep the history now, so that a process that is killed later has lost nothing up to here.
 
         Call it when a model's answer or a tool's result has become part of the framework's history.
         """
@@ -219,7 +219,7 @@ class FrameworkRun(abc.ABC):
         await self.turn.plan([_entry(todo) for todo in todos])
 
     async def update_context(self, used: int | None, size: int | None = None, *, cost: float | None = None) -> None:
-        """Report how full the context is after a model call, and what the call cost in US dollars where it is known."""
+        """Report how full the context is after a model call, and the call's cost in US dollars where it is known."""
         if cost is not None:
             self.state.cost += cost
         if used:
@@ -262,8 +262,8 @@ class FrameworkRun(abc.ABC):
     ) -> UserAnswer | None:
         """Ask a question that is no permission: as a form where the client has forms; the answer fits `schema`.
 
-        None where the client has none: then the question was said as text, the run should end, and the next prompt is
-        the answer. Keep in `state.question` what is needed to go on, and read it with `answer_of`.
+        None where the client has none: then the question was sent as text, the run should end, and the next prompt is
+        the answer. Keep the data to go on with in `state.question`, and read the answer with `answer_of`.
         """
         message = plain_text(message)
         if not self.turn.can("elicit"):
@@ -278,7 +278,7 @@ class FrameworkRun(abc.ABC):
 
     @staticmethod
     def answer_of(text: str, schema: Mapping[str, Any] | None = None) -> JsonValue:
-        """A prompt as the answer to a question that was said as text, in the form that `schema` wants."""
+        """A prompt as the answer to a question that was sent as text, in the form that `schema` wants."""
         kind = (schema or {}).get("type")
         if kind in (None, "string"):
             return text

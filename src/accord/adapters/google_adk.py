@@ -45,7 +45,7 @@ NOT_FINISHED = "The user stopped the turn before its end."
 CONFIRMATION = "adk_request_confirmation"
 QUESTION = "adk_request_input"
 CREDENTIAL = "adk_request_credential"
-# By which the model gives a structured output where it has tools as well.
+# The call by which the model gives a structured output where it has tools as well.
 STRUCTURED_OUTPUT = "set_model_response"
 HIDDEN_CALLS = frozenset({CONFIRMATION, QUESTION, CREDENTIAL, STRUCTURED_OUTPUT})
 REFUSALS = frozenset(
@@ -167,7 +167,7 @@ class _Run(FrameworkRun):
         session = await service.create_session(**place)
         for kept in self.state.history or ():
             await service.append_event(session, Event.model_validate(kept))
-        # Before ADK goes on: what a client sees of an event is kept already.
+        # Set before the run, so that each event is kept before the client sees it.
         self._own_sessions.on_append = self.checkpoint
 
     async def _equipped(self) -> Any:
@@ -235,7 +235,7 @@ class _Run(FrameworkRun):
         agent = self._app.root_agent.find_agent(event.author) if isinstance(self._app.root_agent, BaseAgent) else None
         is_structured = getattr(agent, "output_schema", None) is not None
         if event.branch is not None and event.partial:
-            # Of agents that run at the same time: pieces of several answers in turn would be no answer at all.
+            # Of agents that run at the same time: the pieces of their answers would be mixed.
             return
         parts = (event.content.parts if event.content else None) or ()
         await self._note_author(event, has_text=any(part.text for part in parts))
@@ -317,7 +317,7 @@ class _Run(FrameworkRun):
             self.turn.finish("max_tokens")
         elif reason in REFUSALS:
             self.turn.finish("refusal")
-        # An exception may still follow, which says more.
+        # An exception may still follow, which has more details.
         self._error_code = event.error_code
 
     async def call_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
@@ -327,7 +327,7 @@ class _Run(FrameworkRun):
         return result
 
     def has_own_error_callback(self, agent_name: str) -> bool:
-        """Whether the author's agent itself says what happens when a tool fails."""
+        """Whether the author's agent handles a failing tool itself."""
         agent = self._app.root_agent.find_agent(agent_name)
         return bool(getattr(agent, "on_tool_error_callback", None))
 

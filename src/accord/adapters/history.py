@@ -40,7 +40,7 @@ def load_state(session: Session, framework: str) -> AdapterState:
     """The state of a session; a new one where there is none.
 
     Raises:
-        InvalidParams: The session belongs to another framework's agent, or what is kept cannot be read.
+        InvalidParams: The session belongs to another framework's agent, or its state cannot be read.
     """
     kept = session.state.get(KEY) if isinstance(session.state, dict) else None
     if kept is None:
@@ -50,9 +50,9 @@ def load_state(session: Session, framework: str) -> AdapterState:
     try:
         state = msgspec.convert(kept, AdapterState)
     except msgspec.ValidationError as error:
-        log.warning("what was kept of the session %s cannot be read: %s", session.id, error)
+        log.warning("the kept state of session %s cannot be read: %s", session.id, error)
         raise InvalidParams(
-            "What this agent kept of the session cannot be read: begin a new session", {"field": "sessionId"}
+            "The kept state of this session cannot be read: begin a new session", {"field": "sessionId"}
         ) from error
     if state.framework != framework:
         raise InvalidParams(

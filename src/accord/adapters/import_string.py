@@ -1,6 +1,6 @@
-"""`module:attribute`: where an agent is, and what can be known of it before its module is imported.
+"""`module:attribute`: the place of an agent, and the facts about it that the source of its module shows.
 
-Nothing is imported to find out: an editor waits for the answer to `initialize` while a framework takes seconds.
+Nothing is imported to find them: an editor waits for the answer to `initialize` while a framework takes seconds.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ImportString:
     def extend_path(self) -> None:
         """Let modules beside the file, or in the working directory, be found: behind all that is installed.
 
-        At the end: a file of a project must not stand in for a module that something else imports.
+        At the end: a file of a project must not replace a module that something else imports.
         """
         folder = str(Path.cwd() if self.file is None else self.file.parent)
         if folder not in sys.path:
@@ -76,7 +76,7 @@ class ImportString:
 
         Raises:
             AttributeError: The module has none of this name.
-            Exception: Whatever the module raises.
+            Exception: The module raised it.
         """
         self.extend_path()
         return reduce(getattr, self.attribute.split("."), self._import())
@@ -96,7 +96,7 @@ class ImportString:
         return module
 
     def is_made_by_accord(self) -> bool:
-        """Whether the source says that the attribute is an `accord.Agent`; false where the source does not tell."""
+        """Whether the source says that the attribute is an `accord.Agent`; false where it does not show that."""
         self.extend_path()
         path = self.file or _source_of(self.module)
         origin = None if path is None else _origin(path, self.attribute.partition(".")[0], MAX_DEPTH)
@@ -200,7 +200,7 @@ class _Scope:
         return followed or f"{module}.{name}"
 
     def _is_near(self, other: Path) -> bool:
-        """Whether a module may be of the same author: what a framework is made of is large, and never ours."""
+        """Whether a module may be of the same author: modules of frameworks are large, and make no `accord.Agent`."""
         installed = {"site-packages", "dist-packages"} & set(other.parts)
         return not installed or other.is_relative_to(self._path.parent)
 

@@ -100,7 +100,7 @@ class LangGraphRun(FrameworkRun):
         self._graph: Pregel[Any, Any, Any, Any] | None = None
         self._own_saver: InMemorySaver | None = None
         self._said: set[str] = set()
-        """The ids of the messages whose text was said."""
+        """The ids of the messages whose text was sent."""
         self._has_text = False
         self._output: Any = None
         """The structured output of this turn."""
@@ -206,7 +206,7 @@ class LangGraphRun(FrameworkRun):
             node = "tools" if "tools" in graph.nodes else None
             await graph.aupdate_state(self._config, {MESSAGES: answers}, as_node=node)
 
-    # --- what the graph says
+    # --- events of the graph
 
     async def _stream(self, graph: Pregel[Any, Any, Any, Any], payload: Any) -> list[Interrupt]:
         """Run until the graph ends or waits; the interrupts for which it waits."""
@@ -216,7 +216,7 @@ class LangGraphRun(FrameworkRun):
             payload, self._config, stream_mode=list(STREAM_MODES), subgraphs=True, version="v2", **context
         )
         async for part in stream:
-            # What a tool runs inside of it is that tool's own business.
+            # Events of a graph that a tool runs are not sent: the tool has a result.
             if any(step.startswith("tools:") for step in part["ns"]):
                 continue
             data = part["data"]
@@ -286,7 +286,7 @@ class LangGraphRun(FrameworkRun):
                 await self.calls.announce(call["id"], call["name"], call["args"])
                 await self.calls.begin(call["id"])
         elif data.get("error") is not None:
-            # The graph raises it too, and nothing else says which call it was.
+            # The graph raises it too, but without the id of the call.
             for call_id in self._tasks.get(data["id"], ()):
                 await self.calls.fail(
                     call_id, f"The tool raised {type(data['error']).__name__}; the agent's log says why"
@@ -313,7 +313,7 @@ class LangGraphRun(FrameworkRun):
         calls = [] if last is None else last.tool_calls
         self._output_calls |= {str(call["id"]) for call in calls if call["id"] in answered}
         if is_own and (calls or last is None or not last.text):
-            # Otherwise the text of the answer is the output, and was said.
+            # Otherwise the text of the answer is the output, and was sent.
             self._output = output
 
     async def _report_values(self, update: dict[str, Any]) -> None:
@@ -333,7 +333,7 @@ class LangGraphRun(FrameworkRun):
             await self.plan(todos)
 
     async def _say_last(self, graph: Pregel[Any, Any, Any, Any]) -> None:
-        """A node that returns its message as a dict streams nothing: what it says is in the state alone."""
+        """Send the last message of the state: a node that returns its message as a dict streams nothing."""
         values = (await graph.aget_state(self._config)).values
         messages = values.get(MESSAGES) or ()
         if messages and isinstance(messages[-1], AIMessage):
@@ -342,7 +342,7 @@ class LangGraphRun(FrameworkRun):
     # --- interrupts
 
     async def _resume_with(self, interrupts: list[Interrupt]) -> Command[Any] | None:
-        """The answers to what the graph waits for; None if it waits for nothing, or for the next prompt."""
+        """The answers to the interrupts of the graph; None if there are none, or if the next prompt is the answer."""
         answers: dict[str, Any] = {}
         for interrupt in interrupts:
             known, answer = await self._answer(interrupt)
@@ -384,7 +384,7 @@ class LangGraphRun(FrameworkRun):
             return None
         return {**question["answers"], question["id"]: self.answer_of(self.text, question["schema"])}
 
-    # --- what is kept
+    # --- history
 
     async def history(self) -> JsonValue:
         if self._graph is None or self._own_saver is None:

@@ -68,7 +68,7 @@ class AgentLoader:
         if self._loaded is None:
             loop = asyncio.get_running_loop()
             self._loaded = loop.create_future()
-            # Retrieved: it may be that no prompt ever asks.
+            # Retrieved, because it may be that no prompt ever awaits it.
             self._loaded.add_done_callback(lambda done: done.cancelled() or done.exception())
             threading.Thread(target=self._load, args=(loop, self._loaded), name="accord-import", daemon=True).start()
         return self._loaded
@@ -89,7 +89,7 @@ class AgentLoader:
         try:
             result: OpenRun | RequestError = self._import()
         except BaseException as error:
-            # Where the name is wrong, the place in the code of Accord that noticed it tells the author nothing.
+            # Where the name is wrong, a traceback through the code of Accord is of no use to the author.
             has_place = not self._is_misnamed(error)
             log.error("%s cannot be served: %s", self._string, error, exc_info=has_place)  # noqa: TRY400 - as above
             result = InternalError(self._sentence(error), {"reason": "import"})

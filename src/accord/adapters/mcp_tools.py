@@ -14,7 +14,7 @@ from accord.session.content import Text
 __all__ = ["ClientTool", "client_tools"]
 
 CALL_SECONDS = 300.0
-# What all providers take as the name of a tool.
+# The longest name of a tool that all providers take.
 MAX_NAME = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 

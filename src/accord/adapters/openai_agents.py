@@ -29,7 +29,7 @@ AgentFactory: TypeAlias = Callable[[Session], Any]
 
 MAX_TURNS = 50
 NOT_FINISHED = "The user stopped the turn before its end."
-# What the SDK's models take as the format of a recording.
+# The formats of recordings that the SDK's models take.
 AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav"}
 THOUGHT_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
@@ -311,8 +311,8 @@ class _Run(FrameworkRun):
         if result is not None:
             await (self.calls.fail if result.is_error else self.calls.complete)(call_id, result)
         elif str(item.output).startswith(agents.default_tool_error_function(None, Exception("")).strip()):
-            # The SDK says that a tool failed by nothing but this text, unless the author chose another. Earlier
-            # versions of it have the exception behind the text.
+            # The SDK marks a failed tool by this text alone, unless the author chose another. Some versions of it have
+            # the exception behind the text.
             await self.calls.fail(call_id, item.output)
         else:
             await self.calls.complete(call_id, _shown(item.output))
@@ -370,7 +370,7 @@ def _field(raw: Any, name: str) -> Any:
 
 
 def _shown(output: Any) -> Any:
-    """Texts and pictures among the outputs of a tool as what they are."""
+    """The outputs of a tool, with texts and pictures as content blocks."""
     if isinstance(output, list | tuple):
         return [_shown(item) for item in output]
     text = _field(output, "text")

@@ -106,7 +106,7 @@ class PydanticAiRun(FrameworkRun):
         """The results that came since the last request of the model, which are no part of the messages yet."""
         self.mcp_results: dict[str, McpResult] = {}
         self.has_text = False
-        """Whether text of the last answer of the model was said."""
+        """Whether text of the last answer of the model was sent."""
         self._is_output = False
         """Whether the text of the current answer is a structured output, unless tools are called in it."""
         self._held = ""
@@ -130,7 +130,7 @@ class PydanticAiRun(FrameworkRun):
                     infer_name=False,
                 )
             except UsageLimitExceeded as error:
-                # The exception has no other word for which limit it was.
+                # Only the text of the exception names the limit.
                 self.turn.finish("max_tokens" if "token" in str(error) else "max_turn_requests")
                 return
             except ContentFilterError:
@@ -158,7 +158,7 @@ class PydanticAiRun(FrameworkRun):
         self._is_output, self._held = is_output, ""
 
     async def say_answer(self, text: str) -> None:
-        """A piece of the model's text: said now, unless it may be a structured output, which is said at the end."""
+        """A piece of the model's text: sent now, unless it may be a structured output, which is sent at the end."""
         if self._is_output:
             self._held += text
             return
@@ -219,7 +219,7 @@ class PydanticAiRun(FrameworkRun):
 
 @dataclass
 class _Reporter(AbstractCapability[Any]):
-    """Reports what happens inside the run; every method is awaited by it."""
+    """Reports the events of the run, which awaits every method."""
 
     def __init__(self, run: PydanticAiRun) -> None:
         super().__init__()
@@ -281,7 +281,7 @@ class _Reporter(AbstractCapability[Any]):
     ) -> Any:
         run = self._run
         await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
-        # Before the tool does anything: a process that is killed in it knows what it was about to do.
+        # Before the tool does anything: if the process is killed in it, the kept history has the call.
         await run.checkpoint()
         await run.calls.begin(call.tool_call_id)
         todos = todos_of(call.tool_name, args)
@@ -290,7 +290,7 @@ class _Reporter(AbstractCapability[Any]):
         try:
             return await handler(args)
         except Exception as error:
-            # Its own exceptions are its way to retry, to fail and to ask. Any other ends the run without a result.
+            # pydantic-ai's own exceptions mean to retry, to fail or to ask. Any other ends the run without a result.
             if not type(error).__module__.startswith("pydantic_ai"):
                 await run.calls.fail(
                     call.tool_call_id, f"The tool raised {type(error).__name__}; the agent's log says why"
@@ -315,7 +315,7 @@ def _user_content(part: PromptPart) -> Any:
 
 
 def _shown(part: ToolReturnPart | RetryPromptPart, more: Any) -> object:
-    """A result; `more` is what the tool gives the model beside it, as `ToolReturn.content`: of that the media."""
+    """A result, with the media of `more`, the further content for the model (`ToolReturn.content`)."""
     if isinstance(part, RetryPromptPart):
         return part.model_response()
     text = part.model_response_str(wrap_if_error=False)

@@ -32,9 +32,9 @@ def as_model(
 ) -> FunctionModel:
     """An agent as a model of pydantic-ai: `Agent(as_model("gemini", "--acp"))`.
 
-    It gets the text of the last user prompt, and what it says and thinks is the model's answer. It uses its own tools:
-    those of the pydantic-ai agent are not known to it, so give that one none. What is passed decides how long things
-    live, as in `accord.as_function`; pass a session to let it remember earlier prompts.
+    It gets the text of the last user prompt; its messages and thoughts are the model's answer. It uses its own tools:
+    those of the pydantic-ai agent are not known to it, so give that one none. The target decides how long the agent and
+    its session live, as in `accord.as_function`; pass a session to let it remember earlier prompts.
 
     Raises:
         ImportError: pydantic-ai is not installed.

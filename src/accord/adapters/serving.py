@@ -52,8 +52,8 @@ def make_agent(
 ) -> Agent:
     """The agent whose prompts are runs of a framework. For adapters; users call `serve`.
 
-    `models` are offered as the option `model`; what a run does with the chosen one is the adapter's. The agent takes
-    every kind of content: what the framework's agent cannot take is refused when it comes.
+    `models` are offered as the option `model`; the adapter's run applies the chosen one. The agent takes every kind of
+    content: a prompt with content that the framework's agent cannot take is refused.
     """
     options.setdefault("mcp", True)
     agent = Agent(name, **options)
@@ -86,7 +86,7 @@ def adapter_of(agent: object) -> str:
             if kind.__module__ == framework or kind.__module__.startswith(f"{framework}."):
                 return module
     known = ", ".join(framework for framework, _ in ADAPTERS)
-    raise UnknownFramework(f"a {type(agent).__name__} is no agent of a framework that is known here: {known}")
+    raise UnknownFramework(f"a {type(agent).__name__} is no agent of a framework that Accord knows; it knows {known}")
 
 
 def serve(agent: object, name: str | None = None, **options: object) -> Agent:

@@ -1,4 +1,4 @@
-"""The adapter for Strands: the agent object is the conversation, so every turn has one of its own with what was kept.
+"""The adapter for Strands: the agent object is the conversation, so every turn has its own with the kept history.
 
 Text, calls and results come from the stream of events, which is pulled here; the beginning of a tool from a middleware.
 """
@@ -84,8 +84,8 @@ def serve(
     """A `strands.Agent` as an `accord.Agent`.
 
     `agent` may also be a function that makes one for each turn of a session. An agent object is not used itself: turns
-    get an agent with its model, tools, system prompt, state, hooks, interventions and structured output. What else it
-    has, such as middleware of its own, needs the function. `models` are those that users may choose among, by name, and
+    get an agent with its model, tools, system prompt, state, hooks, interventions and structured output. An agent that
+    has more, such as middleware, needs the function. `models` are those that users may choose among, by name, and
     `limits` the limits of a turn as Strands knows them. `approval` and `refusal` are the answers to a hook that
     interrupts before a tool call.
 
@@ -231,7 +231,7 @@ class _Run(FrameworkRun):
                 else:
                     await self._take(event)
         finally:
-            # For tools in threads, which look at it.
+            # Read by tools that run in threads.
             stop.set()
             await events.aclose()
         return result
@@ -245,7 +245,7 @@ class _Run(FrameworkRun):
         for interrupt in interrupts:
             call_id = self._call_ids.get(interrupt.id)
             if call_id is not None and call_id not in self._begun:
-                # Before the tool: that is what approvals are. The call was announced with its arguments.
+                # An interrupt before the body of the tool is an approval. The call was announced with its arguments.
                 answers[interrupt.id] = self._answers[
                     await self.calls.request_permission(call_id, description=_reason(interrupt))
                 ]
@@ -299,7 +299,7 @@ class _Run(FrameworkRun):
                 await self._end(result)
 
     def _is_structured_output(self, name: str) -> bool:
-        """Whether a tool is the one by which the model gives a structured output, which is said at the end."""
+        """Whether a tool is the one by which the model gives a structured output, which is sent at the end."""
         tools = {**self._agent.tool_registry.registry, **self._agent.tool_registry.dynamic_tools}
         return name in tools and tools[name].tool_type == "structured_output"
 

@@ -34,12 +34,12 @@ BLOCKS = (Text, Image, Audio, Link, Resource)
 
 
 def json_text(value: Any) -> str:
-    """Any value as readable JSON; what has no form in JSON is named by its type."""
+    """Any value as readable JSON; a value without a form in JSON is replaced by the name of its type."""
     return json.dumps(json_value(value), ensure_ascii=False, indent=2)
 
 
 def json_value(value: Any) -> Any:
-    """Any value as plain JSON; what has no form in JSON is named by its type."""
+    """Any value as plain JSON; a value without a form in JSON is replaced by the name of its type."""
     try:
         return plain(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -238,12 +238,12 @@ class ToolCalls:
     async def complete(self, call_id: str, result: object = None, *, name: str = "tool") -> None:
         """The tool returned. The result is shown as content; `name` is for a call that was never announced."""
         tool = await self.announce(call_id, name)
-        await tool.complete(*self._news(tool, result))
+        await tool.complete(*self._new_content(tool, result))
 
     async def fail(self, call_id: str, result: object = None, *, name: str = "tool") -> None:
         """The tool raised, or its result says that it failed."""
         tool = await self.announce(call_id, name)
-        await tool.fail(*self._news(tool, result))
+        await tool.fail(*self._new_content(tool, result))
 
     async def cancel(self, call_id: str) -> None:
         """The user refused the call, or it was given up."""
@@ -252,7 +252,7 @@ class ToolCalls:
             await tool.cancel()
 
     @staticmethod
-    def _news(tool: Tool, result: Any) -> list[Any]:
+    def _new_content(tool: Tool, result: Any) -> list[Any]:
         return [] if tool.finished else result_content(result)
 
     async def request_permission(

@@ -25,10 +25,10 @@ KINDS: tuple[tuple[ToolKind, tuple[str, ...]], ...] = (
     ("think", ("think", "reason")),
 )
 PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "notebook_path")
-# Pairs of what a tool takes away and what it puts there.
+# Pairs of arguments: the text that is replaced, and the new text.
 CHANGE_ARGUMENTS = (("old_string", "new_string"), ("old_text", "new_text"))
 CONTENT_ARGUMENT = "content"
-# What a title names where a call has no path.
+# The arguments that a title shows where a call has no path.
 TITLE_ARGUMENTS = ("command", "query", "pattern", "url", "name", "title", "task")
 TODO_ARGUMENTS = ("todos", "plan", "steps", "items", "entries")
 MAX_TITLE_ARGUMENT = 60

@@ -127,7 +127,7 @@ class Agent:
     `mcp` says that the agent uses the MCP servers of its sessions (`Turn.mcp`): only then it offers that to clients.
     """
 
-    def __init__(  # noqa: PLR0913 - one for each thing that is decided before anything is registered
+    def __init__(  # noqa: PLR0913 - options that are needed before anything is registered
         self,
         name: str,
         *,
@@ -376,7 +376,7 @@ class Agent:
         return self._store
 
     def use_store(self, store: Store) -> Self:
-        """Keep the sessions in this store, whatever the agent was made with; the caller closes it.
+        """Keep the sessions in this store instead of the one that the agent was made with; the caller closes it.
 
         Raises:
             LocalProtocolError: A client was served with another store already.
@@ -423,7 +423,7 @@ class Agent:
         those of `accord.serve.HostOptions`; `authenticate` must be among them.
 
         Raises:
-            LocalProtocolError: Nothing says who may connect, or no installed package serves applications.
+            LocalProtocolError: `authenticate` is missing, or no installed package serves applications.
         """
         from importlib.metadata import entry_points  # noqa: PLC0415 - most agents are not served so, and all start
 

@@ -317,7 +317,7 @@ class ClientConnection:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.find(session_id) if isinstance(session_id, str) else None
         if self._client is None:
-            raise LocalProtocolError("no client has introduced itself yet")
+            raise LocalProtocolError("no client has sent initialize yet")
         request = current_request()
         span = NO_SPAN if request is None else served_span(request.method, params, self._facts, request.id)
         with span:

@@ -23,8 +23,8 @@ class Files:
     Reading and writing go to the client, each where it offers that: a client has buffers that are not saved yet, and
     tracks changes. Otherwise they use this machine's disk.
 
-    The exceptions are the same on both ways: `NoSuchFile` and `AccessDenied` also represent the client's -32002 and
-    -32003 too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a
+    The exceptions are the same on both ways: `NoSuchFile` and `AccessDenied` also stand for the client's -32002 and
+    -32003 (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a
     `code`.
     """
 
@@ -43,10 +43,13 @@ class Files:
         unless a client sees that otherwise.
 
         Raises:
-            PathOutsideRoots: It leads out of the roots; the client was not asked. NoSuchFile: The file does not exist.
+            PathOutsideRoots: It leads out of the roots; the client was not asked.
+            NoSuchFile: The file does not exist.
             WorkspaceError: Any other fault of a file on this machine, such as a directory or a binary file; see
-            `accord.workspace.errors`. RequestError: The client answered with another error. ConnectionLost: The client
-            is gone. ValueError: A negative `line` or `limit`.
+                `accord.workspace.errors`.
+            RequestError: The client answered with another error.
+            ConnectionLost: The client is gone.
+            ValueError: A negative `line` or `limit`.
         """
         if (line or 0) < 0 or (limit or 0) < 0:
             raise ValueError("line and limit cannot be negative")
@@ -65,8 +68,9 @@ class Files:
         they were asked for. One that is cancelled may still happen. Half a character is written as U+FFFD.
 
         Raises:
-            PathOutsideRoots: It leads out of the roots; the client was not asked. WorkspaceError: Any other fault of a
-            file on this machine; see `accord.workspace.errors`. RequestError: The client answered with another error.
+            PathOutsideRoots: It leads out of the roots; the client was not asked.
+            WorkspaceError: Any other fault of a file on this machine; see `accord.workspace.errors`.
+            RequestError: The client answered with another error.
             ConnectionLost: The client is gone.
         """
         place = self._paths.file(path)

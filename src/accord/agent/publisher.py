@@ -240,7 +240,7 @@ class EventPublisher:
                 self._flusher = loop.create_task(self._flush())
 
     def _flush_at_once(self) -> Exception | None:
-        """Without a store: send in this step what the client takes; a task sends the rest. Returns what failed so far.
+        """Without a store: send in this step as much as the client takes; a task sends the rest. Returns a failure.
 
         No coroutine is made for it: `_flush` makes five.
         """
@@ -310,7 +310,7 @@ class EventPublisher:
             self._watch_held()
 
     async def _keep_ahead(self) -> tuple[EventBatch, asyncio.Task[Exception | None]] | None:
-        """Begin to commit what waits, if it is much."""
+        """Begin to commit the waiting events, if they are many."""
         if self._store is None or self._holds or self._waiting_bytes < AHEAD_BYTES:
             return None
         batch = self._take_waiting()

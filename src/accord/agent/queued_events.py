@@ -38,7 +38,7 @@ class EventBatch:
         self.settled = settled
 
     def settle(self, failure: Exception | None) -> None:
-        """Wake those who wait for it."""
+        """Wake the waiters."""
         settled = self.settled
         if settled is None or settled.done():
             return

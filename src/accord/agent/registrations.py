@@ -47,7 +47,7 @@ async def _called(handler: AnyHandler, arguments: tuple[Any, ...]) -> Any:
 
 
 def check_handler(handler: AnyHandler) -> None:
-    """Refuse what is never called, or whose call does nothing.
+    """Refuse a handler that cannot be called, or whose call does nothing.
 
     Raises:
         TypeError: It cannot be called, or it is a generator.

@@ -319,7 +319,7 @@ class Session:
             await self._publisher.publish(event)
 
     async def _touch(self) -> None:
-        """Note that something happened, for the order of lists."""
+        """Set the time of the last use, for the order of lists."""
         self._touched_at = time.time()
         await self._patch(updated_at=self._touched_at)
 

@@ -43,7 +43,7 @@ _REPEATABLE = (*_QUESTIONS, ReadFile, WriteFile)
 
 @dataclass(eq=False)
 class Attachment:
-    """One client of a session: how to ask it, and how to tell it events."""
+    """One client of a session: the functions that send it requests and events."""
 
     caller: ClientCaller
     client: Client

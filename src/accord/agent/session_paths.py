@@ -142,7 +142,8 @@ class SessionPaths:
         A path that does not exist here, or that may not be read, is left to the client to judge.
 
         Raises:
-            PathOutsideRoots: It leads out. InvalidPath: Its links form a loop.
+            PathOutsideRoots: It leads out.
+            InvalidPath: Its links form a loop.
         """
         try:
             disk = self._local_disk()

@@ -210,7 +210,7 @@ class SessionRegistry:
         return record
 
     def _is_own(self, record: SessionRecord) -> bool:
-        """Whether the client may have the session: another principal's looks as if it were not there."""
+        """Whether the client may have the session: another principal's counts as unknown."""
         return self._principal is None or record.principal == self._principal
 
     async def _reopen_kept(self, request: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
@@ -461,7 +461,7 @@ class SessionRegistry:
         except Exception:
             log.exception("a session could not be ended cleanly")
         finally:
-            # What was lost is released at once, and may have been acquired again: that is not to be undone here.
+            # A lost session was released at once, and may have been acquired again: that is not to be undone here.
             if not live.is_view and not live.is_lost:
                 await asyncio.shield(self._release(live.session.id))
 
@@ -469,7 +469,7 @@ class SessionRegistry:
 
     def _met(self) -> tuple[Dialect, Client]:
         if self._dialect is None or self._client is None:
-            raise LocalProtocolError("no client has introduced itself yet")
+            raise LocalProtocolError("no client has sent initialize yet")
         return self._dialect, self._client
 
     def _kept(self) -> Store:

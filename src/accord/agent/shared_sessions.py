@@ -52,7 +52,7 @@ class OpenSession:
         self.is_ready = False
         """Whether its opening is complete, so that turns may begin."""
         self.is_lost = False
-        """Whether this process owns it no more: whatever it still does is neither kept nor sent."""
+        """Whether this process owns it no more: its further events are neither kept nor sent."""
 
     def lose(self) -> None:
         """Another process may own the session from now on: end its turn with an error, and write nothing more.

@@ -52,7 +52,7 @@ def targets_of(names: str) -> list[Target]:
     if len(typed) < _MIN or len(typed) > _MAX or not all(typed):
         raise UsageFailure(f"--compare {names}: expected {_MIN} to {_MAX} agents, as in --compare demo,gemini")
     if len(set(typed)) < len(typed):
-        raise UsageFailure(f"--compare {names}: each agent once")
+        raise UsageFailure(f"--compare {names}: name each agent once")
     return [target_of(each, None) for each in typed]
 
 
@@ -60,7 +60,7 @@ def checked_options(options: AgentOptions) -> AgentOptions:
     """The options as they are in a copy: files that they name are those of this folder.
 
     Raises:
-        UsageFailure: One makes no sense for several agents.
+        UsageFailure: One cannot hold for several agents.
     """
     if options.last or options.session is not None:
         raise UsageFailure("--compare begins new sessions: leave -c and -s out")
@@ -220,7 +220,7 @@ async def _opened(source: Path, progress: Progress) -> AsyncIterator[FolderCopie
 
 @contextlib.contextmanager
 def _copying(failures: type[OSError]) -> Iterator[None]:
-    """Say it in a sentence where a folder cannot be copied."""
+    """Turn a failure to copy the folder into a failure of the command."""
     try:
         yield
     except StoreError as error:

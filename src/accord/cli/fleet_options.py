@@ -40,7 +40,7 @@ def add_store_option(parser: Parser) -> None:
     parser.add_argument(
         "--store-file",
         metavar="FILE",
-        help=f"has the connection string of a PostgreSQL database; or put that into {STORE_VARIABLE}",
+        help=f"a file with the connection string of PostgreSQL; or put that into {STORE_VARIABLE}",
     )
 
 
@@ -49,17 +49,19 @@ def add_node_options(parser: Parser) -> None:
     parser.add_argument(
         "--direct-store-file",
         metavar="FILE",
-        help=f"has that of the server itself where the other leads through a transaction pooler; or {DIRECT_VARIABLE}",
+        help=f"the same for the server behind a transaction pooler; or put that into {DIRECT_VARIABLE}",
     )
     parser.add_argument("--node", metavar="NAME", help="the name of this server in a fleet")
     parser.add_argument(
         "--node-address", metavar="URL", help="where the other nodes reach it; http://HOST:PORT unless given"
     )
     parser.add_argument(
-        "--fleet-secret-file", metavar="FILE", help=f"the secret of all nodes; or put it into {SECRET_VARIABLE}"
+        "--fleet-secret-file",
+        metavar="FILE",
+        help=f"a file with the secret of all nodes; or put that into {SECRET_VARIABLE}",
     )
     parser.add_argument(
-        "--lease", type=seconds_of, metavar="S", help="its sessions are free so long after it dies; 10 unless given"
+        "--lease", type=seconds_of, metavar="S", help="seconds until a dead node's sessions are free; 10 unless given"
     )
 
 

@@ -137,11 +137,11 @@ def check_peer(connected: socket.socket) -> None:
 
 
 def peer_user(connected: socket.socket) -> int | None:
-    """The user id of the process at the other end; None where the system does not say."""
+    """The user id of the process at the other end; None where the system does not report it."""
     if hasattr(socket, "SO_PEERCRED"):
         form = "3i"
         data = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
         return int(struct.unpack(form, data)[1])
     if sys.platform == "darwin":  # pragma: no cover - LOCAL_PEERCRED of SOL_LOCAL gives a struct xucred
         return int(struct.unpack("2I", connected.getsockopt(0, 1, 8))[1])
-    return None  # pragma: no cover - the folder's mode is all there is
+    return None  # pragma: no cover - the mode of the folder is the only check

@@ -1,4 +1,4 @@
-"""The session records in the command's view (unreadable ones are failures, unwritable ones a remark); short ids."""
+"""The session records for commands: a failed read ends the command, a failed write is a remark; and short ids."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SessionIndex:
 
     @property
     def can_write(self) -> bool:
-        """Whether nothing that was to be noted was lost."""
+        """Whether every record so far was written."""
         return not self._is_lost
 
     def last(self, agent: str | None = None) -> ClientSessionRecord | None:

@@ -40,7 +40,7 @@ async def prune(index: SessionIndex, running: RunningAgent | None, age: str, *, 
     """Delete older sessions and report them. With an agent, also those that only the agent has, and there too.
 
     Raises:
-        CommandFailure: A process does not say which sessions it has open, or the agent does not delete one.
+        CommandFailure: A process does not report its open sessions, or the agent does not delete one.
     """
     before = time.time() - age_of(age)
     known = {(each.agent, each.session_id): each for each in index.all(everywhere=True)}

@@ -105,7 +105,7 @@ class SessionFile:
         """Open and check it.
 
         Raises:
-            CommandFailure: It cannot be read, or is no whole session of a version that is known here.
+            CommandFailure: It cannot be read, or is no whole session of a known version.
         """
         self._path = path
         try:

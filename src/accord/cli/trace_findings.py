@@ -28,12 +28,12 @@ _BINDING = ("mandatory", "capability")
 def show_findings(
     screen: TextScreen, progress: Progress, index: TraceIndex, trace: PlainTrace, rows: Iterable[int]
 ) -> int:
-    """Show what is found in the messages of some rows, and in the whole conversation.
+    """Show the findings in the messages of some rows, and in the whole conversation.
 
     The exit status is 1 where a message or a binding rule is wrong.
     """
     if not trace.verbatim:
-        screen.line([Span(filled("{} does not keep the bytes: texts were put together again", trace.format), "dim")])
+        screen.line([Span(filled("{} does not keep the bytes: its texts were rebuilt", trace.format), "dim")])
     wrong = _show_messages(screen, index, _counted(rows, progress, len(index)))
     progress.show(own("judging by the rules"))
     broken = sum(_show_rules(screen, each) for each in judge_recorded(index))

@@ -101,7 +101,7 @@ class ConnectedAgent:
         self.on_respawn: Callable[[ConnectionLost], None] = lambda _: None
         """Called with the reason when the agent was lost and a new process has taken its place."""
         self.on_link: Callable[[LinkReport], None] = lambda _: None
-        """Called when the link to the agent's address breaks, comes back, or does not."""
+        """Called when the link to the agent's address breaks, is back, or is given up."""
         launcher.on_link = lambda report: self._inbox.report_link(report, self.on_link)
 
     def __repr__(self) -> str:

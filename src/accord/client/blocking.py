@@ -217,7 +217,7 @@ class BlockingSession:
         """Prompt the agent and wait for the end of the turn. See `Session.prompt` for the content.
 
         Raises:
-            AccordError: How it failed.
+            AccordError: The turn failed.
         """
         thread, session = self._there()
         turn = thread.wait(_made(session, content, deadlines, meta))

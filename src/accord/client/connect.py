@@ -60,7 +60,7 @@ def connect(program: StrPath, /, *arguments: StrPath, **options: Unpack[ConnectO
 def connect(agent: InProcessAgent, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
 @overload
 def connect(transport: Transport, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
-def connect(  # noqa: PLR0913 - each is one thing that a client may want to decide
+def connect(  # noqa: PLR0913 - each is an option of the client
     *target: Any,
     edition: EditionChoice = "auto",
     program_cwd: StrPath | None = None,

@@ -186,7 +186,7 @@ class SessionConsent:
         return all(any(grant.covers(target) for grant in grants) for target in targets)
 
     async def is_as_shown(self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]]) -> bool:
-        """Whether a granted write makes what an allowed question showed; one without a diff showed the path alone."""
+        """Whether a granted write makes the change that a question showed; one without a diff showed the path alone."""
         target = PathTarget("edit", subject.accesses[0].path or "")
         covering = [grant for grant in self._grants if grant.turn is self.session.running_turn and grant.covers(target)]
         shown = [[change for place, change in grant.changes if place == target.path] for grant in covering]

@@ -28,7 +28,7 @@ class AgentFunction(Protocol):
     __name__: str
 
     def __call__(self, task: str) -> Awaitable[str]:
-        """Let the agent work on a task; its answer, and what it changed."""
+        """Let the agent work on a task; returns its answer, and the names of the files that it changed."""
 
 
 @overload
@@ -69,11 +69,11 @@ def as_function(
 ) -> AgentFunction:
     """An agent as a typed async function `(task: str) -> str`, for the tools of any framework.
 
-    What is passed decides how long things live. A command or an agent in this process is started for every call and
-    ended after it. What `accord.connect` gave, and which is open, gets a new session for every call. A session is
+    The target decides how long the agent and its session live. A command or an agent in this process is started for
+    every call and ended after it. An open agent of `accord.connect` gets a new session for every call. A session is
     prompted as it is, so that it remembers the calls before; calls at the same time wait for each other.
 
-    `name` and `description` are what the model reads. `progress` gets every event of the work, and must not block. A
+    The model reads `name` and `description`. `progress` gets every event of the work, and must not block. A
     tool has no user to ask: give `permission`, such as a `Policy`, to `as_function` or to `accord.connect`; without it
     every question is dismissed. A framework that cancels the call cancels the agent's turn.
 

@@ -47,7 +47,7 @@ ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
 _LINK_NOTICES: dict[str, Callable[[str], Noticed]] = {
     "lost": functools.partial(Noticed, "The link to the agent broke and is opened again", "warning"),
     "resumed": functools.partial(Noticed, "The link to the agent is back, and nothing was missed", "info"),
-    "gap": functools.partial(Noticed, "The connection to the agent is lost, and what follows may be missing", "error"),
+    "gap": functools.partial(Noticed, "The connection to the agent is lost, and messages may be missing", "error"),
 }
 
 

@@ -41,7 +41,7 @@ class InProcessAgent(Protocol):
 class AgentLauncher:
     """Opens a transport to one agent, also repeatedly.
 
-    `remote` is how an address is reached; for a program it means nothing. `trace` is where its wire is recorded.
+    `remote` are the options for an address; a program does not use them. `trace` is the file that records its wire.
 
     Raises:
         TypeError: The target is no command, no address, no Agent and no transport.
@@ -65,7 +65,7 @@ class AgentLauncher:
         self.address: str | None = None
         """The address, where it is one."""
         self.on_link: Callable[[LinkReport], object] = lambda _: None
-        """Called when the link to an address breaks, comes back, or does not."""
+        """Called when the link to an address breaks, is back, or is given up."""
         self._remote = RemoteOptions()
         if self.argv is not None and len(self.argv) == 1 and is_address(self.argv[0]):
             self.address, self.argv = self.argv[0], None
@@ -129,7 +129,7 @@ class AgentLauncher:
         return target
 
     async def _open_address(self, address: str) -> Transport:
-        # What they need is heavy and an extra.
+        # Their packages are heavy, and an extra.
         if address.lower().startswith("ws"):
             from accord.transport.websocket import connect_websocket  # noqa: PLC0415
 

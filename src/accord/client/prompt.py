@@ -29,8 +29,10 @@ def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]
     """The blocks; `kinds` are those that the agent takes beside text and links.
 
     Raises:
-        ValueError: The prompt is empty. TypeError: Something is no text, path or block. LocalProtocolError: The agent
-        does not take such a block. OSError: A file cannot be read.
+        ValueError: The prompt is empty.
+        TypeError: Something is no text, path or block.
+        LocalProtocolError: The agent does not take such a block.
+        OSError: A file cannot be read.
     """
     blocks = [_block(item, cwd, kinds) for item in content]
     if not blocks:

@@ -293,7 +293,8 @@ class MachineRequests:
         """The real path that the request may use; None without a policy.
 
         Raises:
-            PermissionDenied: The policy denies it. WorkspaceError: It leads out of the session's directories.
+            PermissionDenied: The policy denies it.
+            WorkspaceError: It leads out of the session's directories.
         """
         if self._policy is None:
             return None

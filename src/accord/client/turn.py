@@ -231,7 +231,7 @@ class Turn:
         self._unstarted = True
 
     def _late(self, error: DeadlineExceeded) -> None:
-        # The first one that passed is why it ends; that the agent then does not stop either is a detail.
+        # The first deadline that passed is the reason of the end, also if the agent then does not stop either.
         self.error = self.error or error
         if error.phase == "cancel":
             if self._task is not None:

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--allow", action="append", default=[], metavar="RULE", help="as read, edit:src/**, execute:git *"
     )
-    parser.add_argument("--deny", action="append", default=[], metavar="RULE")
+    parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="written as for --allow; it wins")
     given = parser.parse_args(arguments)
     rules = [*(f"deny {rule}" for rule in given.deny), *(f"allow {rule}" for rule in given.allow)]
     default, *others = given.model or [OFFLINE]

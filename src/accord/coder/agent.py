@@ -52,7 +52,7 @@ COMMANDS = (
 )
 
 
-def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
+def make_agent(  # noqa: PLR0913 - each is an option that users set
     *,
     model: str | Model = OFFLINE,
     models: Sequence[str | Model] = (),
@@ -78,7 +78,7 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
     Where the folder of the default store cannot be written, sessions are kept in memory, and the log says so.
 
     Raises:
-        LocalProtocolError: A rule, a model or a limit that cannot be meant.
+        LocalProtocolError: A rule, a model or a limit is not valid.
     """
     _check_limits(max_requests, context_tokens, effort)
     chosen = [model, *models, OFFLINE]
@@ -106,7 +106,7 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
         AUTO_APPROVE_READS, "Read without asking", default=True, description="Reading, searching and listing files"
     )
     limits = {} if max_requests is None else {"max_requests": max_requests}
-    later = _Later(
+    lazy = _LazyCoder(
         models=made,
         base_url=base_url,
         api_key=api_key,
@@ -115,8 +115,8 @@ def make_agent(  # noqa: PLR0913 - all of it is what a user may want to set
         context_tokens=context_tokens,
         **limits,
     )
-    _register_sessions(agent, later)
-    _register(agent, later)
+    _register_sessions(agent, lazy)
+    _register(agent, lazy)
     return agent
 
 
@@ -137,7 +137,7 @@ def _writable_store(name: str) -> Store | Literal["default"]:
     return accord.stores.MemoryStore()
 
 
-class _Later:
+class _LazyCoder:
     """The coder, made when it is first needed."""
 
     def __init__(self, **chosen: Any) -> None:
@@ -152,62 +152,62 @@ class _Later:
         return self._coder
 
     async def prepare(self, model: str) -> None:
-        """Load what a model needs, while the user still types."""
+        """Load the packages of a model, while the user still types."""
         if model != OFFLINE:
             await in_thread(import_module, "accord.coder.turns")
             await self.coder.prepare(model)
 
 
-def _register_sessions(agent: Agent, later: _Later) -> None:
+def _register_sessions(agent: Agent, lazy: _LazyCoder) -> None:
     @agent.on_session
     async def prepare(session: Session) -> None:
         session.state = await _remembered(session)
         if _has_project_folder(session.cwd):
-            await later.coder.open(session)
-        session.spawn(later.prepare(str(session.option("model"))))
+            await lazy.coder.open(session)
+        session.spawn(lazy.prepare(str(session.option("model"))))
 
     @agent.on_option
     async def prepare_model(session: Session, option: str, value: str | bool) -> None:  # noqa: FBT001 - of a toggle
         if option == "model":
-            session.spawn(later.prepare(str(value)))
+            session.spawn(lazy.prepare(str(value)))
 
 
-def _register(agent: Agent, later: _Later) -> None:
+def _register(agent: Agent, lazy: _LazyCoder) -> None:
     @agent.prompt(accepts={"image", "resource"})
     async def reply(turn: Turn) -> None:
-        await later.coder.answer(turn)
+        await lazy.coder.answer(turn)
 
     for name, description, hint in COMMANDS:
 
         @agent.command(name, description, hint=hint)
         async def use(turn: Turn, _: str) -> None:
-            await later.coder.command(turn)
+            await lazy.coder.command(turn)
 
-    _register_own(agent, later)
+    _register_own(agent, lazy)
 
 
-def _register_own(agent: Agent, later: _Later) -> None:
-    """Register the slash commands that no tool stands behind."""
+def _register_own(agent: Agent, lazy: _LazyCoder) -> None:
+    """Register the slash commands that use no tool."""
 
     @agent.command("compact", "Puts a summary in the place of what was said, to make room")
     async def compact(turn: Turn) -> None:
-        await later.coder.compact(turn)
+        await lazy.coder.compact(turn)
 
     @agent.command("model", "Shows or changes the model", hint="[name]")
     async def model(turn: Turn, name: str) -> None:
-        await later.coder.model(turn, name.strip())
+        await lazy.coder.model(turn, name.strip())
 
     @agent.command("undo", "Puts back what the last turn changed in files")
     async def undo(turn: Turn) -> None:
-        await later.coder.undo(turn)
+        await lazy.coder.undo(turn)
 
     @agent.command("trust", "Shows the project's own commands and skills, and asks whether to use them")
     async def trust(turn: Turn) -> None:
-        await later.coder.trust(turn)
+        await lazy.coder.trust(turn)
 
     @agent.command("help", "Shows what can be said")
     async def show_help(turn: Turn) -> None:
-        await later.coder.help(turn)
+        await lazy.coder.help(turn)
 
 
 def _has_project_folder(cwd: str) -> bool:

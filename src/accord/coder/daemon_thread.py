@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[..., T], *arguments: Any) -> T:
-    """The result of a function, or its exception. Cancelling this leaves the thread to its work."""
+    """The result of a function, or its exception. Cancelling this does not stop the thread."""
     done: Future[T] = Future()
     # From now on it cannot be cancelled: the thread sets its result in any case.
     done.set_running_or_notify_cancel()

@@ -1,7 +1,7 @@
 """The changes that turns made to files, kept as patches beside the memory of a session.
 
 The digests of a file before and after are kept beside its patch, so that it is taken back only from the very text that
-its turn left. What commands changed is not kept.
+its turn left. Changes by commands are not kept.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _hunks(patch: str) -> list[tuple[int, list[str], list[str]]]:
             touched = {"-": (old,), "+": (new,)}.get(line[0], (old, new))
             for side in touched:
                 side.append(line[1:])
-        # The place of no lines is that of the line before them.
+        # A hunk without new lines has the number of the line before it.
         found.append((int(place[1]) - (1 if new else 0), old, new))
     return found
 

@@ -65,7 +65,7 @@ class Gateway:
     """One model at its provider. Retries are not made here.
 
     Raises:
-        ModelError: There is no such model, or what it needs is missing.
+        ModelError: There is no such model, or its package or key is missing.
     """
 
     def __init__(self, name: str, base_url: str | None, api_key: str | None) -> None:
@@ -73,16 +73,16 @@ class Gateway:
         self._model = _open(name, base_url, api_key)
         self._is_compatible = base_url is not None
         self.context_tokens = self._model.context_window
-        # There the reason for the end is part of the interface, and a connection that is cut may look like an end.
+        # These providers name the reason of every end: without one the connection was cut, which may look like an end.
         kinds = {each.__name__ for each in type(self._model).__mro__}
         self._names_its_end = not kinds.isdisjoint({"OpenAIChatModel", "AnthropicModel"})
 
     async def enter(self) -> None:
-        """Connections may be made from now on."""
+        """Allow connections from now on."""
         await self._model.__aenter__()
 
     async def leave(self) -> None:
-        """Close them, if no other user has entered."""
+        """Close the connections, if no other request has entered."""
         await self._model.__aexit__(None, None, None)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
@@ -112,7 +112,7 @@ class Gateway:
         if effort != DEFAULT_EFFORT:
             settings["thinking"] = False if effort == "off" else effort
             if self._is_compatible:
-                # Nothing is known of a service's own models, so that the setting for all providers would be dropped.
+                # The features of a service's own models are not known, so that `thinking` would be dropped for them.
                 settings["openai_reasoning_effort"] = "none" if effort == "off" else effort
         return cast("ModelSettings", settings)
 
@@ -137,7 +137,7 @@ def _compatible(name: str, base_url: str, api_key: str | None) -> WireModel[Any]
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
 
     _, colon, model = name.partition(":")
-    # The name before the colon says nothing here; names of open models may have a colon, but no provider before it.
+    # The name before the colon has no meaning here; names of open models may have a colon, but no provider before it.
     provider = OpenAICompatibleProvider("compatible", base_url=base_url, api_key=api_key)
     return OpenAIChatModel(model if colon else name, provider=provider)
 
@@ -146,7 +146,7 @@ def _compatible(name: str, base_url: str, api_key: str | None) -> WireModel[Any]
 
 
 def _wire_messages(request: ModelRequest, name: str) -> list[ModelMessage]:
-    # Half a character has no bytes in UTF-8: one in the history would make every later request fail.
+    # A lone surrogate has no form in UTF-8: one in the history would make every later request fail.
     messages: list[ModelMessage] = []
     for message in request.messages:
         messages += _wire_message(message, name)
@@ -179,7 +179,7 @@ def _wire_reply(reply: ModelReply, name: str) -> ModelResponse:
         with suppress(ValidationError):
             (response,) = ModelMessagesTypeAdapter.validate_python([reply.raw])
             if isinstance(response, ModelResponse):
-                # Text of spaces alone is what models say before a call, and what Anthropic's refuse to hear again.
+                # Models write blank text before a call, and Anthropic's refuse it in the history.
                 response.parts = [part for part in response.parts if not _is_blank(part)]
                 return response
     parts: list[TextPart | ToolCallPart] = [TextPart(whole(reply.text))] if reply.text.strip() else []
@@ -224,7 +224,7 @@ def _delta(event: Any) -> Delta | None:
 
 
 def _end(response: ModelResponse, *, names_its_end: bool) -> Iterator[Delta]:
-    """The last deltas, when all was read: only now are the calls whole, however their parts were mixed."""
+    """The last deltas, when all was read: the calls are complete only now, because their parts may be mixed."""
     usage = response.usage
     if usage.input_tokens or usage.output_tokens:
         yield Spent(usage.input_tokens, usage.output_tokens, _cost(response))
@@ -278,13 +278,13 @@ def _translated_errors(name: str) -> Iterator[None]:
     except exceptions.ModelAPIError as error:
         raise _translated(error, name) from error
     except (exceptions.UnexpectedModelBehavior, exceptions.AgentRunError, ValidationError, ValueError) as error:
-        raise ModelBroken(f"What the model {name} sent is no answer: check its address, or try again") from error
+        raise ModelBroken(f"The response of the model {name} is no answer: check its address, or try again") from error
     except exceptions.UserError as error:
         raise ModelRefused(f"The model {name} cannot be asked like this: {error}") from error
 
 
 _BUSY = "The provider of {} has had too many requests: wait a little"
-# The first that fits: what is more special stands before what it is a special case of.
+# The first that fits counts: a subclass stands before its base class.
 _ERRORS: tuple[tuple[type[exceptions.ModelAPIError], type[ModelError], str], ...] = (
     (
         exceptions.ModelContextWindowExceededError,

@@ -57,7 +57,7 @@ MAX_RESULT = 1_000
 
 
 def conversation_text(messages: Sequence[Message], max_characters: int) -> str:
-    """A conversation as one text, its end if it is too long: no provider minds what was called in it, or how."""
+    """A conversation as one text, its end if it is too long; every provider accepts it, whatever tools were called."""
     parts: list[str] = []
     for message in messages:
         match message:
@@ -77,7 +77,7 @@ def conversation_text(messages: Sequence[Message], max_characters: int) -> str:
 log = logging.getLogger("accord.coder")
 
 MAX_REQUESTS = 50
-# When the user is told what is waited for.
+# The user gets a notice after each of these times of a wait.
 LOADING_SECONDS = (2.0,)
 WAITING_SECONDS = (10.0, 30.0, 90.0, 270.0)
 TOO_LONG = "The conversation does not fit into the model any more: /compact, or a new session."
@@ -151,11 +151,11 @@ class Loop:
         """Answer the user's message.
 
         Raises:
-            RequestError: The model gave no answer; says why. What the turn did until then is remembered.
+            RequestError: The model gave no answer; the message has the reason. The turn up to then is remembered.
         """
         self._memory.begin(message, self._turn.message_id)
         try:
-            # A crash in the first request must not lose what was asked for.
+            # A crash in the first request must not lose the prompt.
             await self._save()
             async with contextlib.AsyncExitStack() as stack:
                 async with self._announced(f"Loading what the model {self._model.name} needs", LOADING_SECONDS):
@@ -178,7 +178,7 @@ class Loop:
 
     @contextlib.asynccontextmanager
     async def _announced(self, what: str, after_seconds: Sequence[float]) -> AsyncIterator[asyncio.Task[None]]:
-        """Tell the user what is waited for, each time that so many seconds have passed."""
+        """Send the user a notice about a wait after each of these times."""
 
         async def announce() -> None:
             passed = 0.0
@@ -194,7 +194,7 @@ class Loop:
             task.cancel()
 
     def _break_off(self, note: str) -> None:
-        """Remember what was said and done of a turn that does not come to its end."""
+        """Remember the text and the results of a turn that breaks off."""
         self._memory.break_off(note, "".join(self._answer.texts) if self._answer is not None else "")
 
     async def compact(self) -> bool:
@@ -249,7 +249,7 @@ class Loop:
         self._turn.finish("max_turn_requests")
 
     async def _say(self, text: str) -> None:
-        """Say something that no model said, and remember it."""
+        """Send a text of the agent's own, and remember it."""
         self._turn.new_message()
         await self._turn.say(text)
         self._remember(ModelReply(text))
@@ -292,7 +292,7 @@ class Loop:
         try:
             return str(self._turn.option(EFFORT))
         except KeyError:
-            return DEFAULT_EFFORT  # no model here thinks
+            return DEFAULT_EFFORT  # no offered model thinks
 
     async def _stream(self, request: ModelRequest) -> _Answer:
         turn, answer = self._turn, _Answer()
@@ -329,7 +329,7 @@ class Loop:
             self._memory.count(answer.tokens)
         await self._report_usage()
         for use in answer.calls:
-            # Before each of them: what was done is known after a crash, and what may have been done too.
+            # Before each of them: after a crash the memory has the calls that ended, and the one that may have run.
             await self._save()
             self._memory.add_result(await self._runner.use(use, toolbox))
 
@@ -339,7 +339,7 @@ class Loop:
         return int(self._model.context_tokens * self._limits.full_share)
 
     def _can_compact(self) -> bool:
-        # A summary and the answer to it are as short as it gets.
+        # A summary and the answer to it cannot be shortened further.
         return self._start > 0 and not self._memory.is_summary_at(self._start)
 
     async def _fit_context(self) -> bool:

@@ -35,11 +35,11 @@ LOST = "[The agent's process ended here, in the middle of the turn.]"
 
 
 class Memory(msgspec.Struct, omit_defaults=True):
-    """The messages, what the user allowed, and what it took so far."""
+    """The messages, the user's remembered answers, and the tokens and the cost so far."""
 
     messages: list[UserMessage | ModelReply | ToolResults] = []
     answers: list[RememberedAnswer] = []
-    """The user's answers for the whole session. Earlier versions kept `allowed`, which is not taken over."""
+    """The user's answers for the whole session."""
     counted_tokens: int = 0
     """The provider's token count, for the first `counted` messages with all that was sent beside them."""
     counted: int = 0
@@ -72,7 +72,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
         self.open_prompt = prompt_id
 
     def end(self) -> None:
-        """The turn is over, and what stands here of it is whole."""
+        """The turn is over, and its messages are complete."""
         self.last_prompt, self.open_prompt = self.open_prompt, None
 
     def add_result(self, result: ToolResult) -> None:
@@ -104,11 +104,11 @@ class Memory(msgspec.Struct, omit_defaults=True):
                 self.add_result(ToolResult(use.id, use.name, text, failed=True))
 
     def count(self, tokens: int) -> None:
-        """A provider counted all that is here now."""
+        """Set a provider's count for all messages that are here now."""
         self.counted_tokens, self.counted = tokens, len(self.messages)
 
     def pay(self, cost: float | None) -> None:
-        """A request had its price, if that is known."""
+        """Add the price of a request, if it is known."""
         if cost is not None:
             self.cost += cost
             self.priced = True
@@ -119,7 +119,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
             self.counted_tokens = self.counted = 0
 
     def summarise(self, before: int, summary: str) -> int:
-        """Keep a summary instead of the messages before a place; where what stood there stands now."""
+        """Keep a summary instead of the messages before a place; returns the new number of that place."""
         self.messages[:before] = [UserMessage(SUMMARY + summary), ModelReply("Understood.")]
         self.counted_tokens = self.counted = 0
         return SUMMARY_MESSAGES
@@ -130,7 +130,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
         return place == SUMMARY_MESSAGES and isinstance(first, UserMessage) and first.text.startswith(SUMMARY)
 
     def shorten_request(self, place: int) -> None:
-        """Keep only the beginning of a message that did not fit, so that it does not stand in the way of the next."""
+        """Keep only the beginning of a message that did not fit, so that the next one fits."""
         message = self.messages[place]
         if isinstance(message, UserMessage):
             text = message.whole
@@ -162,7 +162,7 @@ def remembered(state: Any) -> Memory:
     try:
         return msgspec.convert(state, Memory)
     except msgspec.ValidationError as error:
-        log.warning("what the model remembered of this session cannot be read: %s", error)
+        log.warning("the model's memory of this session cannot be read: %s", error)
         return Memory()
 
 
@@ -174,7 +174,7 @@ async def recover(session: Session, memory: Memory) -> None:
     turns = _turns((await session.history()).timeline)
     known = memory.open_prompt or memory.last_prompt
     ids = [prompt.id for prompt, _ in turns]
-    # Without a known id either nothing is remembered yet, or an earlier version remembered, which kept no ids.
+    # Without a known id either nothing is remembered yet, or the memory was kept without ids.
     last = ids.index(known) if known in ids else len(turns) if memory.messages else -1
     if memory.open_prompt is not None:
         said = turns[last][1] if known in ids else []
@@ -204,7 +204,7 @@ def _unremembered(memory: Memory, said: Sequence[str]) -> str:
 
 
 def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
-    """A prompt as models take it: links and files by name in their place, what was embedded behind the text."""
+    """A prompt as models take it: links and files by name in their place, embedded texts behind the text."""
     texts: list[str] = []
     behind: list[str] = []
     pictures: list[Picture] = []

@@ -45,7 +45,7 @@ class Picture(msgspec.Struct, omit_defaults=True):
 
 
 class ToolUse(msgspec.Struct, omit_defaults=True):
-    """A tool call, whole. `broken` is what the model wrote where that were no arguments."""
+    """A tool call, whole. `broken` is the model's own text where its arguments are no JSON object."""
 
     id: str
     name: str
@@ -161,7 +161,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Nothing came yet; it will be asked again in a while."""
+    """The request failed before anything came, and is sent again after a pause."""
 
     reason: str
     seconds: float
@@ -179,7 +179,7 @@ Delta: TypeAlias = TextDelta | ThoughtDelta | ToolUse | Spent | Retrying | Answe
 
 
 class Model(Protocol):
-    """Something that answers, inside of its context. Closing the stream before its end stops the request itself."""
+    """A model, used in its context (`async with`). Closing the stream before its end stops the request itself."""
 
     @property
     def name(self) -> str:
@@ -193,11 +193,11 @@ class Model(Protocol):
         """The answer, `AnswerEnd` at its end.
 
         Raises:
-            ModelError: There is none, or no more of it.
+            ModelError: No answer came, or it broke off.
         """
 
     async def __aenter__(self) -> Self:
-        """Get ready; it may be used by several at the same time.
+        """Allow requests, several of them at the same time.
 
         Raises:
             ModelError: It cannot be reached from here.
@@ -223,7 +223,7 @@ class ModelError(AccordError):
 
 
 class ModelMissing(ModelError):
-    """There is no such model, or nothing here that could reach it."""
+    """There is no such model, or the package that reaches it is missing."""
 
     reason = "model_missing"
 
@@ -236,7 +236,7 @@ class ModelLocked(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The provider does not take the request as it is; again would be the same."""
+    """The provider does not accept the request; the same request would be refused again."""
 
     reason = "model_refused"
 

@@ -1,7 +1,7 @@
 """The model that is built in: it follows rules, needs no key and no network, and says what it cannot do.
 
-It stands behind the same loop as all others: it is asked with messages and tools, and answers with text and tool calls.
-All that it knows is in the messages; it keeps nothing.
+The same loop uses it as all others: it gets messages and tools, and answers with text and tool calls. All that it knows
+is in the messages; it keeps nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PLANNING = frozenset({"plan", "leave_plan"})
 
 
 class OfflineModel:
-    """Answers by rules, and always the same to the same."""
+    """Answers by rules: the same request always gets the same answer."""
 
     name = OFFLINE
     context_tokens = CONTEXT_TOKENS
@@ -94,7 +94,7 @@ def _answer(request: ModelRequest) -> Iterator[Delta]:
 
 
 class _Progress:
-    """How far a request is: what was called for it since, and what came of it."""
+    """The progress of a request: the calls that were made for it, and their results."""
 
     def __init__(self, actions: list[Action], replies: list[ModelReply], results: list[ToolResult]) -> None:
         self.actions = actions

@@ -1,4 +1,4 @@
-"""The permission of tool calls: by the rules, by what the user allowed before, or by asking.
+"""The permission of tool calls: by the rules, by remembered answers, or by asking the user.
 
 The decision is that of `accord.session.rules`, over the same resolved subject that clients judge. Reading is allowed
 unless a rule or the session's own setting says otherwise; everything else is asked.
@@ -36,7 +36,7 @@ class NotAllowed(Exception):
 
 
 class PermissionGate:
-    """One turn's permission. What the user allows "always" is remembered for the session, and for no other."""
+    """The permission of one turn. An answer for "always" is remembered for the session, and for no other."""
 
     def __init__(self, turn: Turn, rules: Sequence[Rule], memory: Memory) -> None:
         self._turn = turn
@@ -56,10 +56,10 @@ class PermissionGate:
         """Return if the call, which shows what it is about to do, may go on.
 
         `command` is an argv that it runs, `line` a line for a shell. `tool` names a tool of a server: one that the user
-        may also allow with whatever input.
+        may also allow with any input.
 
         Raises:
-            NotAllowed: It may not.
+            NotAllowed: A rule or the user refused it.
         """
         claim = None
         if command is not None or line is not None:
@@ -83,18 +83,18 @@ class PermissionGate:
             self._memory.answers.append(RememberedAnswer("allow", targets=subject.targets))
 
     def may_read(self, path: str) -> bool:
-        """Whether a file may be looked at among others: what must not be read is not found either."""
+        """Whether a search may read a file: one that a rule denies is not found either."""
         subject = self._resolver.of_call(CallClaims("read", (PathClaim("read", path),)))
         rules = resolve_rules(self._rules, self._resolver.roots)
         return judge(rules, subject, default="allow").effect != "deny"
 
     async def permit_host(self, call: Tool, host: str, private: str | None) -> None:
-        """Return if a page of a host may be read. `private` says what the host is where it is none of the public web.
+        """Return if a page of a host may be read. `private` describes a host outside of the public web; else None.
 
-        A rule alone never allows a host that is not public: the user is asked about it, and shown what it is.
+        A rule alone never allows a host that is not public: the user is asked about it, and sees the description.
 
         Raises:
-            NotAllowed: It may not.
+            NotAllowed: A rule or the user refused it.
         """
         target = InputTarget("fetch", host if private is None else f"{host} ({private})")
         subject = Subject((Access("fetch", target=target),), self._resolver.roots)

@@ -1,8 +1,8 @@
 """A project's own slash commands and skills: Markdown files in its folder, used once the user has trusted each of them.
 
-A cloned repository must not be able to put words into the user's mouth: as with a project's `acp.json`, a file counts
+A cloned repository must not be able to send prompts in the user's name: as with a project's `acp.json`, a file counts
 only where it stands and as it was when it was trusted (`accord.config.trust`). Until then neither its name nor its text
-reaches the client or the model. A trusted file grants nothing: what its text makes the model do is asked for as always.
+reaches the client or the model. A trusted file grants nothing: the tool calls that follow need permission as always.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _is_trusted(command: ProjectCommand) -> bool:
     try:
         return Trust().is_trusted(command.path, command.sha256)
     except ConfigError:
-        # The notes cannot be read: then nothing is trusted.
+        # The file of trusted digests cannot be read: then nothing is trusted.
         return False
 
 
@@ -125,7 +125,7 @@ def trust(command: ProjectCommand) -> None:
     """Trust the file as it was read.
 
     Raises:
-        ConfigError: It cannot be noted.
+        ConfigError: The trust cannot be stored.
     """
     Trust().trust(command.path, command.sha256)
 
@@ -149,8 +149,8 @@ def _commands(cwd: str) -> Iterator[ProjectCommand]:
 
 def _names(disk: Disk, folder: str) -> list[str]:
     try:
-        with disk.open_directory(folder) as entrance:
-            return sorted(path.name for path in Path(entrance).iterdir())
+        with disk.open_directory(folder) as directory:
+            return sorted(path.name for path in Path(directory).iterdir())
     except (WorkspaceError, OSError):
         return []
 
@@ -176,7 +176,7 @@ def _command(disk: Disk, name: str, path: str, *, is_skill: bool) -> ProjectComm
     fields, body = _front_matter(text)
     if not body.strip():
         return None
-    # The very bytes that were read: what is decoded strictly is encoded to the same.
+    # The digest of the bytes that were read: strict decoding and encoding gives the same bytes.
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     description = fields.get("description", "")[:MAX_DESCRIPTION]
     hint = fields.get("argument-hint")

@@ -1,7 +1,7 @@
 """Every model but the built-in one: reached through pydantic-ai, and asked again where that is safe.
 
-What imports pydantic-ai is `accord.coder.gateway`. It takes seconds and brings an HTTP client along, so it is imported
-in a thread, when a session is opened that will use it (`prepare`), and not when the agent is started.
+`accord.coder.gateway` imports pydantic-ai, which takes seconds and brings an HTTP client along. So it is imported in a
+thread, when a session is opened that will use it (`prepare`), and not when the agent is started.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
 # A longer wait is reported to the user instead.
 MAX_PAUSE_SECONDS = 30.0
-# Where the size is not known: what all models of the last years hold.
+# For models whose context size is not known.
 CONTEXT_TOKENS = 128_000
 
 
@@ -56,12 +56,12 @@ class ProviderModel:
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens fit into it: as it was set, else as far as that is known."""
+        """How many tokens fit into it: as it was set, else as the provider's library knows it, else a default."""
         known = None if self._gateway is None else self._gateway.context_tokens
         return self._context_tokens or known or CONTEXT_TOKENS
 
     async def prepare(self) -> None:
-        """Load what it needs, before the first request; what goes wrong is reported by that request."""
+        """Load its packages before the first request; a failure is reported by that request."""
         with contextlib.suppress(ModelError):
             await self._open()
 
@@ -92,7 +92,7 @@ class ProviderModel:
             return opened
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """The answer. What fails before anything of it came is asked again, after a while."""
+        """The answer. A request that fails before anything of it came is sent again, after a pause."""
         gateway = await self._open()
         for attempt in range(1, ATTEMPTS + 1):
             has_begun = False

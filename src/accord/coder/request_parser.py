@@ -20,7 +20,7 @@ class Action:
 
 
 class NotUnderstood(Exception):
-    """The part of a request that follows no rule; what it asks back, if it was nearly understood."""
+    """A part of a request follows no rule; `question` asks the user back, if it was nearly understood."""
 
     def __init__(self, clause: str, question: str | None = None) -> None:
         super().__init__(clause)
@@ -135,7 +135,7 @@ _VERBS = (
 )
 _COMPILED = [(re.compile(pattern, re.IGNORECASE | re.DOTALL), maker) for pattern, maker in _RULES]
 _POLITE = re.compile(r"(?:(?:please|now|first|also|can you|could you|would you|i want you to)\s+)+", re.IGNORECASE)
-# Bounded, all of it: a long prompt must not take long.
+# All repetitions are bounded: a long prompt must not take long.
 _BREAKS = re.compile(
     rf"(?:\s{{0,4}}[,;.]?\s{{1,4}}(?:and\s{{1,4}})?then\s{{1,4}}|\s{{0,4}};\s{{1,4}}|\.\s{{1,4}}(?=(?:then|{_VERBS})\b)"
     rf"|\s{{0,4}},?\s{{1,4}}and\s{{1,4}}(?=(?:{_VERBS})\b)|\n{{1,4}}(?=(?:please\s{{1,4}})?(?:{_VERBS})\b))",
@@ -205,7 +205,7 @@ def _put_back(name: str, value: str, held: _Held) -> str:
     if name == "command":
         return held.whole(value)  # its quotes say where its words end
     if name == "path":
-        value = value.rstrip(".,:;") or value  # what ends a sentence, unless it is all there is
+        value = value.rstrip(".,:;") or value  # the end of a sentence, unless there is nothing else
     return held.inner(value)
 
 
@@ -227,7 +227,7 @@ def _with_text(name: str, text: str) -> Action:
 
 
 def _commanded(name: str, argument: str) -> list[Action]:
-    """A slash command: all behind it is its argument, whatever words are in it."""
+    """A slash command: everything behind it is its argument, and no rule looks for words in it."""
     if name in _EXAMPLES:
         if not argument.strip():
             raise NotUnderstood(f"/{name}", f"{_EXAMPLES[name][0]} Say for example: /{name} {_EXAMPLES[name][1]}")

@@ -1,8 +1,8 @@
 """A sub-agent: a conversation of its own with the same model, inside one tool call of a turn.
 
 It has the tools of the mode but for those that plan, start sub-agents or run beside the turns, and asks for permission
-as its turn does. What it says is the content of the tool call; its own tool calls are calls of the turn, which name it
-in their `_meta`. Nothing of it is remembered but the report.
+as its turn does. Its text is the content of the tool call; its own tool calls are calls of the turn, which name it in
+their `_meta`. Only its report is remembered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TASK = (
 
 
 class Subagent:
-    """One task. `paid` is the memory of the turn, which counts what the task costs."""
+    """One task. `paid` is the memory of the turn, to which the cost of the task is added."""
 
     def __init__(self, turn: Turn, model: Model, runner: ToolExecutor, system: str, paid: Memory) -> None:
         self._turn = turn

@@ -1,4 +1,4 @@
-"""The system text of a turn: what the agent is, where it works, the mode, and the project's own instructions."""
+"""The system text of a turn: the agent's role and directories, the mode, and the project's own instructions."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ _UNDER_WAY = {
 
 
 def system_text(cwd: str, additional_directories: Sequence[str], mode: str, surroundings: str = "") -> str:
-    """The instructions for a turn; `surroundings` is what `describe_surroundings` found."""
+    """The instructions for a turn; `surroundings` is the result of `describe_surroundings`."""
     others = ", ".join(additional_directories)
     also = f" Also usable: {others}." if others else ""
     text = (

@@ -1,4 +1,4 @@
-"""A turn of the coding agent: which model answers, its slash commands, and those of the project and their trust."""
+"""A turn of the coding agent: the choice of its model, its slash commands, and those of the project and their trust."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Coder:
         await read_project(session, self._work_of(session))
 
     async def prepare(self, model: str) -> None:
-        """Load what a model needs."""
+        """Load the packages of a model."""
         chosen = self._model(model)
         if isinstance(chosen, ProviderModel):
             await chosen.prepare()
@@ -86,7 +86,7 @@ class Coder:
         await self._answer(turn, str(turn.option("model")), text)
 
     async def command(self, turn: Turn) -> None:
-        """A slash command for a tool means just that, whichever model is chosen."""
+        """Run the slash command of a tool with the built-in model, also where another one is chosen."""
         await self._answer(turn, OFFLINE)
 
     async def _answer(self, turn: Turn, model: str, text: str | None = None) -> None:
@@ -100,7 +100,7 @@ class Coder:
         await self._loop(turn, model).run(message)
 
     async def undo(self, turn: Turn) -> None:
-        """Put back what the last turn changed in files, and let the model know."""
+        """Undo the changes of files of the last turn, and add that to the model's memory."""
         memory: Memory = turn.session.state
         gate = PermissionGate(turn, self._rules, memory)
 
@@ -156,7 +156,7 @@ class Coder:
 
     @contextlib.asynccontextmanager
     async def _aside(self, turn: Turn) -> AsyncIterator[None]:
-        """A turn that the model does not hear of; when it is over it is known, so that no restart takes it for lost."""
+        """A turn that is not in the model's memory; its id is kept, so that no restart takes it for lost."""
         try:
             yield
         finally:
@@ -240,9 +240,9 @@ async def _is_trusted_now(turn: Turn, command: ProjectCommand) -> bool:
         if not await turn.request_permission(shown, options=TRUST_OPTIONS):
             return False
         try:
-            # With the digest of what was shown: a file that has changed meanwhile is not trusted.
+            # With the digest of the shown text: a file that has changed meanwhile is not trusted.
             await asyncio.to_thread(trust, command)
         except ConfigError as error:
-            raise ToolFailed("It cannot be noted that you trust this file") from error
+            raise ToolFailed("Your trust in this file cannot be stored") from error
         await shown.complete()
     return not shown.failed

@@ -78,7 +78,7 @@ async def _reverse(turn: Turn, path: str, patches: list[FilePatch]) -> _Reverse:
         except ValueError:
             text = None
         if patch.before is not None and (text is None or digest(text) != patch.before):
-            raise NotUndone(f"I undid nothing: what was kept of the change of {name} does not fit.")
+            raise NotUndone(f"I undid nothing: the kept patch of {name} does not fit its text.")
     return _Reverse(path, now or "", text)
 
 

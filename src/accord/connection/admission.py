@@ -32,7 +32,7 @@ from accord.connection.request import OpenRequest
 __all__ = ["LARGE_TEXT_BYTES", "SMALL_ANSWER_BYTES", "Admission"]
 
 SMALL_ANSWER_BYTES = OPEN_REQUEST_BYTES
-"""An answer of this size is covered by what a running request costs."""
+"""An answer of this size is covered by the cost of a running request."""
 LARGE_TEXT_BYTES = 4096
 """From this size on the text of a request counts while it runs."""
 TEXTS = 8

@@ -72,7 +72,7 @@ class Connection:
     that its client selects; a client names its edition in its call of `initialize`. `edition` is one that both sides
     know before: then requests are served and made without an `initialize`, too.
 
-    `max_backlog_bytes` bounds what is read and not yet handled, and answers that are not written; beyond it the peer is
+    `max_backlog_bytes` bounds messages that are not handled and answers that are not written; beyond it the peer is
     not read. `strict` turns violations that are otherwise tolerated, in both directions, into errors: for development.
     When the peer is gone, handlers get `grace_seconds` to finish what they are doing.
     """
@@ -271,7 +271,7 @@ class Connection:
     async def initialize(
         self, params: JsonValue, editions: Sequence[Edition] | None = None, *, timeout_seconds: float | None = None
     ) -> JsonValue:
-        """Shake hands as a client, with params of any edition or a superset, and speak what the answer selects.
+        """Shake hands as a client, with params of any edition or a superset; the answer selects the edition.
 
         Returns the `InitializeResponse` of the selected edition, which `edition` names afterwards.
 
@@ -377,7 +377,7 @@ class Connection:
         else:
             known = edition.notification(theirs, method.name)
         if known is not method:
-            raise LocalProtocolError(f"{method!r} is not what {theirs}s serve in {edition.name}", field=method.name)
+            raise LocalProtocolError(f"{theirs}s do not serve {method!r} in {edition.name}", field=method.name)
 
     def _check_params(self, method: Method, params: Any) -> None:
         text = bytearray()

@@ -27,8 +27,8 @@ Arrival: TypeAlias = Callable[[P], object]
 RunHandler: TypeAlias = Callable[[str, Iterator[P]], Awaitable[None] | None]
 """Handles notifications of one session that were read together: gets the session's id and takes them one by one.
 
-It returns when there is none left, or earlier with what must be awaited before the next one is taken. What it raises is
-the failure of the notification it took last.
+It returns when there is none left, or earlier with an awaitable, which must end before the next one is taken. Its
+exception is the failure of the notification that it took last.
 """
 JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a message outside the specification: params and result are plain JSON."""

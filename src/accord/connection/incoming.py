@@ -129,7 +129,7 @@ class IncomingRequests:
         return list(self._tasks)
 
     def stop(self) -> None:
-        """The link is gone: nothing can be answered, and what waits does not start."""
+        """The link is gone: nothing can be answered, and waiting requests do not start."""
         self.lost = True
         self._admission.stop()
 

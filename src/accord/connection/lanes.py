@@ -3,7 +3,7 @@
 A lane exists while it holds something. One runner, a task, empties the lanes that are ready, one after the other. When
 a handler suspends, its runner stays with that lane and another takes over the rest: no session waits for another, and
 notifications cost no task each. Requests leave their lane as tasks of their own when their turn comes, and answers
-pass through it so that they do not overtake what came before them.
+pass through it so that they do not overtake earlier messages.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NONE_READY: deque[Lane] = deque(maxlen=0)
 class Lanes:
     """All lanes of one connection; `owner` marks code that runs inside a handler.
 
-    `failed` is called with what a notification handler raised. `get` gives the lane of a session if anything of it
+    `failed` is called with the exception of a notification handler. `get` gives the lane of a session if anything of it
     still waits or is being handled.
     """
 

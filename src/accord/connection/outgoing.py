@@ -86,9 +86,11 @@ class OutgoingCalls:
         """Send a request and wait for its answer, both within the timeout.
 
         Raises:
-            RequestError: The peer answered with an error. RemoteProtocolError: The peer's answer is no valid answer.
-            CallTimeout: It took too long; the peer is notified where the edition has a message for it. ConnectionLost:
-            The link was lost meanwhile. BacklogExceeded: A handler made the call, and its answer is out of reach.
+            RequestError: The peer answered with an error.
+            RemoteProtocolError: The peer's answer is no valid answer.
+            CallTimeout: It took too long; the peer is notified where the edition has a message for it.
+            ConnectionLost: The link was lost meanwhile.
+            BacklogExceeded: A handler made the call, and its answer comes behind more messages than the budget holds.
         """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()  # once: each time it is a system call

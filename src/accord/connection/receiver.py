@@ -121,7 +121,7 @@ class Receiver:
     def take(self, batch: ReadBatch) -> bool:
         """Dispatch the texts of one read; False while there is no room for more, which leaves the rest of them.
 
-        Never waits, and raises what observers raise.
+        Never waits; raises the exceptions of observers.
         """
         may_continue = True
         # At least one, also when the budget is spent: a handler may wait for an answer that is among them.

@@ -148,8 +148,8 @@ def queued_updates(
 class CalledRuns:
     """For a plain function that takes runs: it is called with a run when that is read.
 
-    What it leaves because it has to wait goes into the session's lane, and so does a run of a session whose lane is not
-    empty. A client with a transcript needs 0.65 of the CPU that a call for each update costs.
+    Updates that it leaves because it has to wait go into the session's lane, and so does a run of a session whose lane
+    is not empty. A client with a transcript needs 0.65 of the CPU that a call for each update costs.
     """
 
     def __init__(self, handler: Handler, lanes: Lanes, budget: Budget, failed: Callable[[Exception], None]) -> None:

@@ -1,4 +1,4 @@
-"""Prompts for agents, each in a copy of a folder of its own, and what came of them: the engine of `accord.evaluate`.
+"""Prompts for agents, each in a copy of a folder of its own, and their results: the engine of `accord.evaluate`.
 
 `accord run --compare` works on the same copies.
 """

@@ -1,7 +1,7 @@
 """Copies of one folder for agents that may change it, with links as links and Git metadata of their own; trials.
 
-A trial runs in a fresh copy, so many at a time. What a trial is, its caller decides: `accord.evaluate` connects to an
-agent, `accord run --compare` starts a program for each. The copy is removed in any case when its run is over.
+A trial runs in a fresh copy, several at a time. The caller defines the run of a trial: `accord.evaluate` connects to an
+agent, `accord run --compare` starts a program. The copy is removed in any case when the run is over.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _copy_file(descriptor: int, target: Path) -> None:
 
 
 def _forget_working_tree(config: Path) -> None:
-    """The config of a repository that was used by another working tree may name that, or say that there is none."""
+    """Remove the settings of another working tree from a repository's config: its path, and `bare`."""
     with contextlib.suppress(OSError):
         lines = config.read_bytes().splitlines(keepends=True)
         kept = [each for each in lines if each.split(b"=")[0].strip().lower() not in {b"worktree", b"bare"}]
@@ -289,7 +289,7 @@ class FolderCopies:
 async def open_copies(
     source: Path, place: str, on_file: Callable[[int], None] = lambda _: None
 ) -> AsyncIterator[FolderCopies]:
-    """Copies of a folder, in the folder `place` of the cache. What killed processes left there is removed first.
+    """Copies of a folder, in the folder `place` of the cache. Those that killed processes left there are removed first.
 
     `on_file` gets the number of copied files; it is called in a thread.
 
@@ -335,7 +335,7 @@ async def run_trials(
 
     Raises:
         CopyFailed: The folder cannot be copied.
-        Exception: Whatever a run raises.
+        Exception: A run raised it.
     """
     waiting = iter(enumerate(trials))
 

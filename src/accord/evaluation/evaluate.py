@@ -1,7 +1,7 @@
 """`accord.evaluate`: a list of prompts against several agents, with limits, and results that survive a kill.
 
-Results are kept as JSON lines; the first names the format and its version. One that is written is kept, also when the
-process is killed: a last line that a kill cut in two is dropped by the next run.
+Results are kept as JSON lines; the first names the format and its version. A written result survives a kill of the
+process: a last line that a kill cut in two is dropped by the next run.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _read(path: Path) -> tuple[list[EvaluationResult], int]:
     lines = data[:whole].splitlines()
     if not lines:
         if data and not b'{"type":"evaluation"'.startswith(data[:20]):
-            raise ResultsFileError(f"{path} is no file of results")
+            raise ResultsFileError(f"{path} is no file of results; name another file")
         return [], 0
     results: list[EvaluationResult] = []
     for number, line in enumerate(lines, 1):
@@ -122,12 +122,14 @@ def _read(path: Path) -> tuple[list[EvaluationResult], int]:
         if isinstance(record, EvaluationResult):
             results.append(record)
         elif record.version > FORMAT_VERSION:
-            raise ResultsFileError(f"{path} has version {record.version}; this Accord reads up to {FORMAT_VERSION}")
+            raise ResultsFileError(
+                f"{path} has version {record.version}; this Accord reads up to {FORMAT_VERSION}: update Accord"
+            )
     return results, whole
 
 
 class ResultsFile:
-    """The file of a running evaluation; what was in it counts as done.
+    """The file of a running evaluation; the results that it has already count as done.
 
     Raises:
         ResultsFileError: It is something else.
@@ -181,7 +183,7 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskLimits:
-    """The limits of one task with one agent; None is for ever."""
+    """The limits of one task with one agent; None is no limit."""
 
     seconds: float | None = 600.0
     """For the turn."""
@@ -201,7 +203,7 @@ class _Trial:
         return self.task.name, self.name, self.repetition
 
 
-async def evaluate(  # noqa: PLR0913 - each is one thing that a user may want to decide
+async def evaluate(  # noqa: PLR0913 - each is an option of the user
     tasks: Sequence[str | Task],
     agents: Mapping[str, AgentCommand],
     *,
@@ -213,17 +215,17 @@ async def evaluate(  # noqa: PLR0913 - each is one thing that a user may want to
     permission: PermissionCallback | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> list[EvaluationResult]:
-    """Give every task to every agent, each in a fresh copy of the folder, and keep what came of it in a file.
+    """Give every task to every agent, each in a fresh copy of the folder, and keep the results in a file.
 
     `results` gets a line of JSON for each task, agent and repetition as soon as it is known. A call with the same file
-    goes on where an earlier one ended or was killed: what is in the file is not done again. A task that is a text is
+    goes on where an earlier one ended or was killed: a result in the file is not made again. A task that is a text is
     named by it.
 
     `parallel` of them run at a time. `permission` answers the agents; unless it is given, commands and everything
-    inside the copy are allowed, and what asks for more is denied. `progress` is called with the numbers of results, of
-    all, and of failures, such as `ProgressBar()`.
+    inside the copy are allowed, and everything else is denied. `progress`, for example `ProgressBar()`, is called with
+    the numbers of results, of all, and of failures.
 
-    **The copies are no sandbox.** An agent's program runs as you, and can read and write whatever you can. Run
+    **The copies are no sandbox.** An agent's program runs as you, and can read and write everything that you can. Run
     agents that you do not trust in a container.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Serving an agent over the network: an ASGI application with WebSocket and streamable HTTP, and who may connect.
+"""Serving an agent over the network: an ASGI application with WebSocket and streamable HTTP, and its access control.
 
 `Agent.asgi` makes the application of an `accord.Agent`; `program_application` that of any program that speaks ACP on
-stdio. What is below a connection's messages is in docs/remote-wire.md.
+stdio. docs/remote-wire.md describes the wire.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def application(agent: ServedAgent, **options: object) -> AgentApplication:
     """The application of an agent in this process; `Agent.asgi` calls it. `options` are those of `HostOptions`.
 
     Raises:
-        LocalProtocolError: Nothing says who may connect, or there is a secret of a fleet and no store for one.
+        LocalProtocolError: `authenticate` is missing, or there is a secret of a fleet and no store for one.
     """
     given = _options(options)
     store = getattr(agent, "store", None)
@@ -74,7 +74,7 @@ def program_application(
     client is kept for the grace; within it a new connection of the same principal takes its process over.
 
     Raises:
-        LocalProtocolError: Nothing says who may connect.
+        LocalProtocolError: `authenticate` is missing.
     """
     given = _options(options)
     if given.fleet_secret:

@@ -92,7 +92,7 @@ class AccessCheck:
         return principal, credentials
 
     def principal_at_once(self, headers: Mapping[str, str], client: str | None) -> Principal | None:
-        """The principal of a request without a pass; None if it has none, or if to find it takes a while."""
+        """The principal of a request without a pass; None if it has none, or if `authenticate` has to be awaited."""
         if FORWARD_HEADER in headers or not self._is_quick:
             return None
         found = self.authenticate(Credentials(_bearer(headers.get("authorization", "")), headers, client))

@@ -34,7 +34,7 @@ class RemotePeer(Protocol):
 
 
 class AgentTransport:
-    """Gives the agent what the client sends, and the connection what the agent sends.
+    """Carries texts between the agent and the connection, in both directions.
 
     `peer` is the connection; another one may take the agent over.
     """
@@ -64,7 +64,7 @@ class AgentTransport:
         self._context: Context | None = None
         """Of the task that receives."""
         self._room: list[Callable[[], None]] = []
-        """Called when the agent has read what it was given."""
+        """Called when the agent has read the texts that it was given."""
         self._queue: SendQueue | None = None
         """Made when the agent has to wait: a server has thousands of connections on which it never does."""
         self._unyielded_bytes = 0
@@ -185,7 +185,7 @@ class AgentTransport:
         assert self._context is not None  # noqa: S101 - `_receive_into` has set it
         try:
             wants_more = self._context.run(take, [text])
-        except Exception as error:  # noqa: BLE001 - it is the receiver's
+        except Exception as error:  # noqa: BLE001 - raised in the receiver
             receiver.set_exception(error)
         else:
             if not wants_more:
@@ -197,23 +197,23 @@ class AgentTransport:
 
     @property
     def is_full(self) -> bool:
-        """Whether the agent has to read first what it was given."""
+        """Whether the agent has to read before it gets more."""
         return self._incoming_bytes > _QUEUE_BYTES and not self._closed
 
     def when_room(self, callback: Callable[[], None]) -> None:
-        """Call this once when the agent has read what it was given, or reads no more."""
+        """Call this once when the agent has read the texts that it was given, or reads no more."""
         if callback not in self._room:
             self._room.append(callback)
 
     async def room(self) -> None:
-        """Wait until the agent has read most of what it was given."""
+        """Wait until the agent is not full."""
         while self.is_full:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._room.append(functools.partial(_wake, waiter, None))
             await waiter
 
     def advance(self) -> None:
-        """A link has taken what the agent sent: the loop had a turn, and there is room again."""
+        """Note that a link has taken texts of the agent: the loop had a turn, and there is room again."""
         self._unyielded_bytes = 0
         if self._queue is not None:
             self._queue.advance()

@@ -55,7 +55,7 @@ class AgentApplication:
             await self._websocket(_in_origin_form(scope), receive, send)
 
     async def start(self) -> None:
-        """Look at the store and the other nodes, where there is a fleet; a server does this before it listens.
+        """Open the store and read the other nodes, where there is a fleet; a server does this before it listens.
 
         Raises:
             StoreError: The database cannot be used.
@@ -226,7 +226,7 @@ _LEFT = 499
 def _in_origin_form(scope: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """The scope of a request whose target may be a whole address, as for a proxy.
 
-    RFC 9112, 3.2.2: it is served, and the host is that of the address, whatever the header says.
+    RFC 9112, 3.2.2: it is served, and the host is that of the address, not that of the header.
     """
     path = str(scope["path"])
     if path.startswith("/"):
@@ -247,12 +247,12 @@ def _shown_path(scope: Mapping[str, Any]) -> str:
 def _path(scope: Mapping[str, Any]) -> str:
     """The path below the place where the application is mounted."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    # Some frameworks add a slash to what they mount.
+    # Some frameworks add a slash to the path of a mounted application.
     return (path[len(root) :] if root and path.startswith(root) else path).rstrip("/")
 
 
 def _check_length(headers: Mapping[str, str]) -> None:
-    """Refuse a body of two lengths: a proxy may take the other one, and what is behind it for another request."""
+    """Refuse a body of two lengths: a proxy may use the other one, and read the rest as another request."""
     if "transfer-encoding" in headers and "content-length" in headers:
         # RFC 9112, 6.1: the socket is closed then.
         raise HttpRefusal(400, "two_lengths", "Content-Length and Transfer-Encoding", {"Connection": "close"})

@@ -32,7 +32,7 @@ STOP_SECONDS = scaled(10.0)
 DRAIN_POLL_SECONDS = 0.05
 # A client that lost its link tries again within this.
 RETURN_SECONDS = scaled(2.0)
-# Of the answers to `initialize`.
+# The lifetime of known answers to `initialize`.
 KEPT_SECONDS = scaled(10.0)
 MAX_ANSWERS = 64
 MAX_KEY_CHARACTERS = 8192
@@ -157,7 +157,7 @@ class Connections:
             idle.end("it was never used, and a newer connection needs the place")
 
     def start(self, connection: RemoteConnection) -> None:
-        """Start the agent of a connection; where it is known what it would answer, when its second message comes."""
+        """Start the agent of a connection: at once, or with its second message if its first answer is known."""
         if not self._upstream.answers_alike:
             self._start_task(self._serve(connection))
             return
@@ -186,7 +186,7 @@ class Connections:
             connection.agent.peer.end(reason)
 
     def find(self, connection_id: str, principal: Principal) -> RemoteConnection | None:
-        """The connection, if it belongs to this principal: another's looks as if it were not there."""
+        """The connection, if it belongs to this principal; None for another's, as for an unknown id."""
         connection = self._all.get(connection_id)
         return connection if connection is not None and connection.principal.name == principal.name else None
 
@@ -204,7 +204,7 @@ class Connections:
         ]
         return max(candidates, key=lambda each: each.detached_at, default=None)
 
-    def succeed(
+    def make_successor(
         self, orphan: RemoteConnection, credentials: Credentials, *, has_session_streams: bool, connection_id: str
     ) -> RemoteConnection:
         """A new connection with the agent of one that lost its links."""
@@ -264,7 +264,7 @@ class Connections:
         return "its client did not come back"
 
     async def _recheck(self) -> None:
-        """End the connections whose credentials are good no more."""
+        """End the connections whose credentials are no longer valid."""
         seconds = getattr(self._access.authenticate, "recheck_seconds", RECHECK_SECONDS)
         if time.monotonic() - self._rechecked_at < seconds:
             return
@@ -299,7 +299,7 @@ class Connections:
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
-        # What a client that lost its link did not get is in the log, which it gets when it loads the session.
+        # A client that lost its link gets the messages that it missed from the log, when it loads the session.
         left_at = time.monotonic() - (0.0 if self.fleet is not None else RETURN_SECONDS)
         working = [each for each in self._all.values() if each.is_busy or each.has_unread(left_at)]
         if self.fleet is not None:
@@ -330,22 +330,22 @@ class Connections:
 
 
 class KnownAnswers:
-    """Answers to `initialize` that an agent gave a moment ago: a further client with the same words gets it too.
+    """Recent answers of an agent to `initialize`: a client that sends the same params gets the same answer.
 
-    So a connection that is opened and not used has no agent behind it. Whether an answer is still right is not known,
-    so it is kept for seconds only: the client gets the answer of a client that came a little earlier.
+    So a connection that is opened and not used has no agent. An answer may become outdated, so it is kept for
+    `KEPT_SECONDS` only.
     """
 
     def __init__(self) -> None:
         self._answers: dict[str, tuple[float, bytes]] = {}
 
     def find(self, key: str) -> bytes | None:
-        """The answer, under whatever id; None if it is not known, or too old."""
+        """The answer, with the id of its own request; None if it is not known, or too old."""
         given_at, answer = self._answers.get(key, (0.0, b""))
         return answer if answer and time.monotonic() - given_at < KEPT_SECONDS else None
 
     def note(self, key: str, answer: bytes) -> None:
-        """The agent has just given this answer."""
+        """Keep an answer that the agent has just given."""
         if len(key) > MAX_KEY_CHARACTERS:
             return
         self._answers.pop(key, None)

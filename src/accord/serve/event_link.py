@@ -61,7 +61,7 @@ class EventLink(StreamLink, asyncio.Protocol):
         self.wake()
 
     def wake(self) -> None:
-        """Write what waits, soon: everything that comes until then is in the same write."""
+        """Write the waiting messages soon: those that come until then are in the same write."""
         if not self._is_flushing and self.transport is not None:
             self._is_flushing = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -82,7 +82,7 @@ class EventLink(StreamLink, asyncio.Protocol):
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(b"0\r\n\r\n")
             self.transport.close()
-            # What waits is written first, and to a client that never reads for ever.
+            # A closed transport writes its buffer first, which does not end if the client never reads.
             asyncio.get_running_loop().call_later(LAST_WRITE_SECONDS, self.transport.abort)
 
     def ping(self) -> None:

@@ -1,7 +1,7 @@
-"""The fleet that a server belongs to: its own node, the other live ones, and what is between them.
+"""The fleet that a server belongs to: its own node, the other live nodes, and the passes between them.
 
-The nodes are rows of the store, each with a lease (docs/fleet.md). This module knows who is there; `node_forwarding`
-forwards requests and sockets to them, `session_relay` the messages of a session.
+The nodes are rows of the store, each with a lease (docs/fleet.md). This module keeps the list of live ones;
+`node_forwarding` forwards requests and sockets to them, `session_relay` the messages of a session.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger("accord.serve")
 T = TypeVar("T")
 
 REFRESH_SECONDS = 1.0
-# A look at the nodes that comes right behind the end of a lease finds it ended.
+# Added to the end of a lease, so that the next read of the nodes finds it ended.
 _BEHIND_SECONDS = 0.02
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 _SEPARATOR = "."
@@ -114,9 +114,9 @@ class ServerFleet:
         self._signer = PassSigner(secret) if secret else None
         self._nodes: dict[str, Node] = {}
         self._incarnations: set[str] = set()
-        """All that this process ever had: after a lost lease it goes on under a new one."""
+        """All incarnations of this process: after a lost lease it goes on under a new one."""
         self._links: dict[str, set[Callable[[], object]]] = {}
-        """Of each incarnation: how to end what is open to it."""
+        """Of each incarnation of a node: the callbacks that end what is open to it."""
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
         self._is_live = True
@@ -146,7 +146,7 @@ class ServerFleet:
 
     @property
     def is_live(self) -> bool:
-        """Whether this node had its lease when the database was asked last, and that could be asked."""
+        """Whether the last read of the database succeeded and found the lease of this node."""
         return self._is_live
 
     @property
@@ -167,7 +167,7 @@ class ServerFleet:
     # --- nodes
 
     async def start(self) -> None:
-        """Look who is there, and go on looking.
+        """Read the nodes, and keep reading them in the background.
 
         Raises:
             StoreError: The database cannot be used.
@@ -175,7 +175,7 @@ class ServerFleet:
         """
         if self._refreshing is not None:
             return
-        self.store.on_lost(self._tell_lost)
+        self.store.on_lost(self._report_lost)
         await self.store.open()
         await self._refresh()
         others = sorted(name for name in self._nodes if name != self.name)
@@ -198,9 +198,9 @@ class ServerFleet:
                 log.warning("the nodes of the fleet cannot be read: %s", error)
 
     def _refresh_pause(self) -> float:
-        """The time to the next look at the nodes: not longer than any of their leases lasts.
+        """The time to the next read of the nodes: not longer than any of their leases lasts.
 
-        What is open to a node that does not answer ends with its lease, and clients go on with the next owner.
+        Links to a node that does not answer end with its lease, and clients go on with the next owner.
         """
         ends = [node.left_seconds + _BEHIND_SECONDS for name, node in self._nodes.items() if name != self.name]
         return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)
@@ -223,7 +223,7 @@ class ServerFleet:
             for callback in self.on_drain:
                 callback()
 
-    def _tell_lost(self, session_ids: frozenset[str]) -> None:
+    def _report_lost(self, session_ids: frozenset[str]) -> None:
         log.error("the lease of node %s has ended: it lost %d sessions", self.name, len(session_ids))
         for callback in self.on_lost:
             callback(session_ids)
@@ -252,7 +252,7 @@ class ServerFleet:
                 self._links.pop(node.incarnation, None)
 
     async def while_live(self, node: Node, work: Coroutine[Any, Any, T]) -> T:
-        """The result of some work with a node; it is broken off when the lease of the node has ended.
+        """The result of some work with a node; it is cancelled when the lease of the node has ended.
 
         Raises:
             ConnectionAbortedError: The lease has ended.
@@ -286,9 +286,9 @@ class ServerFleet:
         """The pass of a request that another node forwarded.
 
         Raises:
-            HttpRefusal: 401: it opens nothing here.
+            HttpRefusal: 401: it is not valid for this node.
         """
-        # Every incarnation of this process: what another node remembers may be a moment old.
+        # Every incarnation of this process: another node may have read the list a moment before it changed.
         self._incarnations.add(self.store.incarnation)
         refused = "this server has no secret of its fleet"
         if self._signer is not None:
@@ -298,17 +298,17 @@ class ServerFleet:
                 except PassRefused as error:
                     refused = str(error)
         log.warning("a forwarded request was refused: %s", refused)
-        raise HttpRefusal(401, "fleet_pass", "This pass opens nothing here")
+        raise HttpRefusal(401, "fleet_pass", "This pass is not valid here")
 
     # --- the end
 
     async def drain(self) -> None:
-        """Tell the fleet that this node takes nothing new."""
+        """Mark this node in the store as one that takes nothing new."""
         self._asked_to_drain = True
         try:
             await self.store.set_draining()
         except StoreError as error:
-            log.warning("the fleet could not be told that this node drains: %s", error)
+            log.warning("this node could not be marked as draining: %s", error)
 
     async def close(self) -> None:
         """Hand over: other nodes may claim the sessions of this one from now on; may be called again."""

@@ -1,7 +1,7 @@
 """The pass of a forwarded request: one node of a fleet tells another which principal it has authenticated.
 
 It is one header, signed with the secret that all nodes share. It names the node that it is for and the incarnation of
-that node, so it opens no other node and none that was started later, and no two clocks are compared. The token of the
+that node, so no other node and no later process accepts it, and no two clocks are compared. The token of the
 client is not sent on. A request that has a pass is never forwarded again.
 """
 
@@ -26,7 +26,7 @@ _MAX_CHARACTERS = 16 * 1024
 
 
 class PassRefused(Exception):
-    """A pass that opens nothing here; the text is for the log."""
+    """A pass that is not valid here; the text is for the log."""
 
 
 class FleetPass(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,7 +58,7 @@ class PassSigner:
                 field="fleet_secret",
                 expected=f"at least {MIN_SECRET_CHARACTERS} characters",
             )
-        # Derived: the secret itself signs nothing, so what it signs can never be of use elsewhere.
+        # A derived key: its signatures are of no use for anything else that the secret may sign.
         self._key = hashlib.sha256(b"accord fleet pass " + _VERSION.encode() + b"\0" + secret.encode()).digest()
 
     def __repr__(self) -> str:

@@ -202,7 +202,7 @@ class HttpExchange:
         if last is not None:
             cursor = cursor_of(last)
             if cursor is None or not connection.rewind(name, cursor):
-                raise HttpRefusal(409, "gap", "What is behind this event is not kept")
+                raise HttpRefusal(409, "gap", "The events after this one are not kept")
             self._connections.metrics.resumed_links += 1
         await self._stream(connection, name)
         return 200
@@ -276,7 +276,7 @@ def take_message(
 ) -> AgentTransport | None:
     """Give the agent a message of a connection that is here, if nothing about it has to be refused or answered here.
 
-    None: nothing was done, `HttpExchange` knows what is to be done.
+    None: nothing was done, and the request has to go through `HttpExchange`.
     """
     if headers.get("content-type") != "application/json":
         return None

@@ -32,7 +32,7 @@ _POST = b"POST /acp HTTP/1.1\r\n"
 _FIELD = re.compile(
     rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?[ \t]*"
 )
-# Whatever changes how a message is read, or what is answered.
+# Headers that change how a message is read or answered.
 _NOT_PLAIN = frozenset({"transfer-encoding", "expect", "upgrade", "content-encoding", "te", "trailer", "origin"})
 
 
@@ -49,7 +49,7 @@ class HttpProtocol(H11Protocol):
         """The beginning of a plain POST."""
         self._accepted = 0
         """How many POSTs of this read are not answered yet."""
-        self._owed: AgentTransport | None = None
+        self._awaited_agent: AgentTransport | None = None
         """The agent that has to read before the last POST is answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -59,7 +59,7 @@ class HttpProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self._held:
             data, self._held = self._held + data, b""
-        if self._is_owing():
+        if self._awaits_agent():
             self._held = data  # pipelined: reading is paused, so this is one read at most
             return
         data = self._take_posts(data)
@@ -99,15 +99,15 @@ class HttpProtocol(H11Protocol):
 
     # --- plain POSTs
 
-    def _is_owing(self) -> bool:
-        return self._owed is not None
+    def _awaits_agent(self) -> bool:
+        return self._awaited_agent is not None
 
     def _is_between_requests(self) -> bool:
-        conn = self.conn
+        http = self.conn
         return (
-            conn.our_state is h11.IDLE
-            and conn.their_state is h11.IDLE
-            and not conn.trailing_data[0]
+            http.our_state is h11.IDLE
+            and http.their_state is h11.IDLE
+            and not http.trailing_data[0]
             and not self.transport.is_closing()
         )
 
@@ -118,7 +118,7 @@ class HttpProtocol(H11Protocol):
             if not size:
                 break
             data = data[max(size, 0) :]
-            if size < 0 or self._is_owing() or not data:
+            if size < 0 or self._awaits_agent() or not data:
                 self._held = data
                 return b""
         return data
@@ -148,7 +148,7 @@ class HttpProtocol(H11Protocol):
         self._unset_keepalive_if_required()
         self.server_state.total_requests += 1
         if agent.is_full:
-            self._owed = agent
+            self._awaited_agent = agent
             self.flow.pause_reading()
             agent.when_room(self._answer_late)
         else:
@@ -156,11 +156,11 @@ class HttpProtocol(H11Protocol):
         return size
 
     def _answer_late(self) -> None:
-        agent = self._owed
+        agent = self._awaited_agent
         if agent is not None and agent.is_full:
             agent.when_room(self._answer_late)
             return
-        self._owed = None
+        self._awaited_agent = None
         if self.transport.is_closing():
             return
         self._accepted += 1
@@ -218,7 +218,7 @@ class HttpProtocol(H11Protocol):
     def _too_slow(self) -> None:
         self._deadline = None
         if self._held:
-            # Its head has come: that its body is late is judged where bodies are read.
+            # The head has arrived: the limit for the body is applied where bodies are read.
             held, self._held = self._held, b""
             self._pass_on(held)
         elif not self._is_at_work():

@@ -1,8 +1,8 @@
 """A WebSocket of our own runner: ASGI events at first, then a link that is called directly.
 
 An idle socket has no task, no timer and no parser of its own: a link gets each text in the instant in which it was
-read. The handshake alone is uvicorn's (`SocketProtocol`), and there are no extensions: what is negotiated in it is
-forgotten with it. The frames are in `socket_frames`.
+read. The handshake alone is uvicorn's (`SocketProtocol`); no extension is negotiated, so nothing of it has to be kept.
+The frames are in `socket_frames`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LinkedSocket(asyncio.Protocol):
         sockets.add(self)
 
     def link(self, reader: SocketReader) -> None:
-        """Call `reader` from now on, also for what came and was not received yet."""
+        """Call `reader` from now on, also for events that were not received yet."""
         queue, self._queue = self._queue, None
         self._reader = reader
         self.resume()
@@ -90,7 +90,7 @@ class LinkedSocket(asyncio.Protocol):
             else:
                 self._lose(event["code"], event.get("reason"))
 
-    # --- what is received
+    # --- receiving
 
     def data_received(self, data: bytes) -> None:
         for opcode, payload in self._frames.feed(data):
@@ -164,7 +164,7 @@ class LinkedSocket(asyncio.Protocol):
             self.resume()
         return event
 
-    # --- what is sent
+    # --- sending
 
     @property
     def is_writable(self) -> bool:
@@ -211,7 +211,7 @@ class LinkedSocket(asyncio.Protocol):
             self.transport.close()
             self._abort_late()
             return
-        self._ping = random.randbytes(_PING_BYTES)  # noqa: S311 - it only tells pings apart
+        self._ping = random.randbytes(_PING_BYTES)  # noqa: S311 - it only distinguishes pings
         self.transport.write(control_frame(PING, self._ping))
 
     # --- the transport, and uvicorn
@@ -255,7 +255,7 @@ class LinkedSocket(asyncio.Protocol):
             self._end()
 
     def abort(self) -> None:
-        """End at once, whatever is not written."""
+        """End at once; unwritten data is dropped."""
         self._stop()
         self.transport.abort()
 
@@ -265,7 +265,7 @@ class LinkedSocket(asyncio.Protocol):
         self._abort_late()
 
     def _abort_late(self) -> None:
-        """A transport that was closed writes what waits first, and to a client that never reads for ever."""
+        """Abort the transport after a while: once closed it writes its buffer, endlessly if the client never reads."""
         if self._close_timer is None and not self._is_lost:
             self._close_timer = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
 
@@ -342,7 +342,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self.handshake_initiated and not self.handshake_complete:
-            # Frames before the upgrade was answered, by a client that may not have been let in yet: no more of them.
+            # Frames before the upgrade was answered, of a client that may not be authenticated yet: read no more.
             self._early += data
             self.read_paused = True
             self.transport.pause_reading()
@@ -355,7 +355,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         linked = LinkedSocket(transport, self.connections, self.config.ws_max_size, self.config.ws_ping_interval or 0.0)
         self.linked = linked
         self.connections.discard(self)
-        # What uvicorn closes when the application has returned.
+        # uvicorn closes this object when the application has returned.
         self.transport = linked  # type: ignore[assignment]
         transport.set_protocol(linked)
         self.conn.parser.close()  # a generator that holds its own object

@@ -34,7 +34,7 @@ CONNECT_SECONDS = scaled(3.0)
 IDLE_SECONDS = 3.0
 MAX_IDLE = 32
 READ_BYTES = 64 * 1024
-# Of one hop, or made anew by the servers at both ends; the token stays here, the pass says whose request it is.
+# Headers of one hop, or made anew by the servers at both ends. The token is not sent: the pass names the principal.
 _NOT_SENT = frozenset(
     {
         "accept-encoding", "authorization", "connection", "cookie", "expect", "host", "keep-alive", "origin",
@@ -114,7 +114,7 @@ class NodeRequests:
             with self._fleet.until_gone(node, exchange.abort):
                 return await exchange.run(method, self._request(node, principal, method, headers))
         except ConnectionRefusedError:
-            # Nothing listens there: the process that had the connection is gone, whatever its lease says.
+            # Nothing listens there: the process that had the connection is gone, though its lease may still last.
             self._fleet.forget(node)
             raise HttpRefusal(404, "node_gone", "There is no such connection") from None
         except (OSError, EOFError, h11.RemoteProtocolError, TimeoutError) as error:
@@ -200,7 +200,7 @@ class _Exchange:
             start = await self._respond_to_body(socket, method)
         except (OSError, EOFError, h11.RemoteProtocolError):
             socket.close()
-            # The server may have closed a kept-alive socket just now. What had a body is repeated by its client.
+            # The server may have closed a kept-alive socket just now. The client repeats a request with a body.
             if not socket.was_used or self._body_sent or method == "POST":
                 raise
             socket = self._socket = await self._requests.open(self._node, fresh=True)
@@ -235,7 +235,7 @@ class _Exchange:
 
     async def _relay(self, socket: _Socket, start: h11.Response) -> int:
         if start.status_code == _LOOP:
-            # The address of the node leads to another one: whatever the connection was, it cannot be found.
+            # The address of the node leads to another one, so the connection cannot be found.
             raise HttpRefusal(404, "loop", "There is no such connection")
         if start.status_code == _UNAUTHORIZED:
             raise HttpRefusal(502, "fleet_pass", "The node of this connection does not trust this one")
@@ -256,7 +256,7 @@ class _Exchange:
                 task.cancel()
             await asyncio.gather(leaving, relaying, return_exceptions=True)
         if not relaying.cancelled() and relaying.exception() is not None:
-            # The node is gone. A stream that ends is opened again by its client, which then learns what became of it.
+            # The node is gone. The client opens an ended stream again, and gets the status of its connection then.
             log.warning("a stream of node %s broke off: %s", self._node.name, relaying.exception())
             await self._end_body()
         return self.status
@@ -292,7 +292,7 @@ def socket_address(node: Node) -> str:
 
 
 async def open_socket(fleet: ServerFleet, node: Node, principal: Principal, max_bytes: int) -> ForwardedSocket | None:
-    """A socket to another node in the name of a principal; None if there is none to be had just now.
+    """A socket to another node in the name of a principal; None if the node cannot be reached just now.
 
     Raises:
         ConnectionRefusedError: Nothing listens there: the node is gone.
@@ -304,7 +304,7 @@ async def open_socket(fleet: ServerFleet, node: Node, principal: Principal, max_
             additional_headers=headers,
             compression=None,
             open_timeout=CONNECT_SECONDS,
-            # The node sends them, and its lease says whether it lives.
+            # The node sends pings, and its lease shows whether it lives.
             ping_interval=None,
             max_size=max_bytes,
             proxy=None,
@@ -336,13 +336,13 @@ class ForwardedSocket:
         self,
         first: bytes,
         next_text: Callable[[], Awaitable[bytes | SocketClosed]],
-        say: Callable[[str | bytes], Awaitable[None]],
+        send_to_client: Callable[[str | bytes], Awaitable[None]],
     ) -> SocketClosed | None:
         """Pass messages on until either side ends; how the client's socket is to be closed, None if it is gone."""
         self._fleet.forwarded_requests += 1
         loop = asyncio.get_running_loop()
         outward = loop.create_task(self._send(first, next_text))
-        inward = loop.create_task(self._receive(say))
+        inward = loop.create_task(self._receive(send_to_client))
         try:
             with self._fleet.until_gone(self._node, self._link.transport.abort):
                 await asyncio.wait((outward, inward), return_when=asyncio.FIRST_COMPLETED)
@@ -362,7 +362,7 @@ class ForwardedSocket:
     async def _send(
         self, first: bytes, next_text: Callable[[], Awaitable[bytes | SocketClosed]]
     ) -> SocketClosed | None:
-        """The client's messages; how the client closed, None if the node did."""
+        """Forward the client's messages; returns how the client closed, None if the node did."""
         text: bytes | SocketClosed = first
         try:
             while not isinstance(text, SocketClosed):
@@ -372,10 +372,10 @@ class ForwardedSocket:
             return None
         return text
 
-    async def _receive(self, say: Callable[[str | bytes], Awaitable[None]]) -> SocketClosed:
+    async def _receive(self, send_to_client: Callable[[str | bytes], Awaitable[None]]) -> SocketClosed:
         try:
             while True:
-                await say(await self._link.recv())
+                await send_to_client(await self._link.recv())
         except ConnectionClosed as closed:
             received = closed.rcvd
             if received is None or received.code in _NO_CODE:

@@ -16,12 +16,12 @@ __all__ = ["LOOPBACK_HOSTS", "HostLimits", "HostOptions", "OnDisconnect"]
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 OnDisconnect: TypeAlias = Literal["continue", "cancel"]
-"""The fate of a running turn whose client is gone for longer than the grace."""
+"""Whether a running turn goes on or is cancelled when its client is gone for longer than the grace."""
 
 
 @dataclass(frozen=True)
 class HostLimits:
-    """The limits of a server. What is over one is refused with a status or a code that says so."""
+    """The limits of a server. A request or message beyond one is refused with a status or a code of its own."""
 
     connections: int = 1024
     """Connections of all principals. Further ones get 503."""
@@ -42,7 +42,7 @@ class HostLimits:
     initialize_seconds: float = scaled(60.0)
     """How long the agent may take to answer `initialize`; then 504."""
     stall_seconds: float = scaled(60.0)
-    """How long a reader may take none of what waits for it; then its link is closed."""
+    """How long a client may read nothing while messages wait for it; then its link is closed."""
     body_seconds: float = scaled(60.0)
     """How long a body may take to arrive; then 408."""
     detached_seconds: float = scaled(3600.0)
@@ -75,7 +75,7 @@ class HostOptions:
     stdio_mcp: bool = False
     """Whether clients may name MCP servers that are started on this machine."""
     on_disconnect: OnDisconnect | None = None
-    """The fate of a running turn whose client does not come back; None: an agent in this process goes on, a
+    """Whether a running turn goes on when its client does not come back; None: an agent in this process goes on, a
     program is ended."""
     trace: str | os.PathLike[str] | TraceWriter | None = None
     """The file into which the wire of all connections is recorded, secrets masked: each has a number, and a note with

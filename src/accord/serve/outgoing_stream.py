@@ -1,6 +1,6 @@
 """The streams of messages to a client: numbered from 1, kept until acknowledged or forgotten, each read by one link.
 
-It knows neither sockets nor what a message says. docs/remote-wire.md has the contract.
+It knows neither sockets nor the contents of messages. docs/remote-wire.md has the contract.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class OutgoingStream:
     def __init__(self) -> None:
         self._forgotten = 0
         """The number of the last message that is not kept."""
-        # Lists, although they are emptied from the front: an idle connection has thousands of neighbours, and an
-        # empty deque takes as much as ten of them.
+        # Lists, although they are emptied from the front: a server has thousands of idle connections, and an empty
+        # deque takes as much memory as ten empty lists.
         self._kept: list[bytes] = []
         self._waiting: list[bytes] = []
         self.kept_bytes = 0
@@ -79,7 +79,7 @@ class OutgoingStream:
         self._waiting[:0] = self._kept
         self.waiting_bytes += self.kept_bytes
         self._kept, self.kept_bytes = [], 0
-        # The reader has these, whatever we thought of them.
+        # The reader has these, also those that do not count as written.
         known = cursor - self._forgotten
         self.waiting_bytes -= sum(map(len, self._waiting[:known]))
         del self._waiting[:known]
@@ -105,7 +105,7 @@ class OutgoingStream:
 
 
 class StreamLink:
-    """One reader of a stream: a socket or an open GET. `take` waits for messages and gives them."""
+    """One reader of a stream: a socket or an open GET. `wait` returns when the stream has messages to take."""
 
     __slots__ = ("_ended", "_waiter", "stream")
 
@@ -153,10 +153,10 @@ class StreamLink:
 
 
 class OutgoingStreams:
-    """All streams of one connection, and the budget of what they hold.
+    """All streams of one connection, and their budget of bytes.
 
-    `held_bytes` bounds what is not written; once the client acknowledges, what is not acknowledged counts too, and
-    nothing of it is forgotten. For a client that never does, the last `replay_bytes` that were written are kept.
+    `held_bytes` bounds the messages that are not written; once the client acknowledges, written ones count until they
+    are acknowledged, and none is forgotten. For a client that never does, the last `replay_bytes` written are kept.
     """
 
     def __init__(self, held_bytes: int, replay_bytes: int) -> None:

@@ -1,6 +1,6 @@
 """The messages that this server reads itself: `initialize`, and those by which a client acknowledges and resumes.
 
-`initialize` says what a client may begin, take up again, or take over. The others (docs/remote-wire.md) reach no agent.
+`initialize` begins a connection, resumes one, or takes one over. The others (docs/remote-wire.md) reach no agent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_introduction(text: bytes) -> Introduction:
     """The first message of a connection.
 
     Raises:
-        RequestError: It is none that could begin one.
+        RequestError: It is no message, or no `initialize`.
     """
     message = read_envelope(text)
     if message.kind == "other":
@@ -137,7 +137,7 @@ def take_over(
     as after any reconnect; the process, its login and its running turns are still there.
 
     Raises:
-        InvalidRequest: The agent was introduced to a client with more capabilities, and would use them.
+        InvalidRequest: The agent was initialized by a client with more capabilities, and would use them.
     """
     orphan = connections.orphan(principal)
     if orphan is None:
@@ -148,7 +148,7 @@ def take_over(
     if has_fewer_capabilities(introduction.params, kept):
         message = "An agent of yours waits for a client with more capabilities"
         raise InvalidRequest(message, {"reason": "fewer_capabilities"})
-    return connections.succeed(
+    return connections.make_successor(
         orphan, credentials, has_session_streams=has_session_streams, connection_id=connection_id
     )
 
@@ -173,7 +173,7 @@ class ReceivedTexts:
         self._unacknowledged = 0
 
     def take(self, text: bytes) -> DirectReply | None:
-        """Take one text; what has to be said at once."""
+        """Take one text; returns the reply that is sent at once, if there is one."""
         connection, message = self._connection, read_envelope(text)
         if message.kind == "other":
             connection.refuse_text(malformed(text) or error_answer(message, InvalidRequest()))

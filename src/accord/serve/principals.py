@@ -1,7 +1,7 @@
 """Principals: who may connect, in which directory, and the credentials by which a request names one.
 
 A token file has hashed bearer tokens with the names of their principals. The tokens have 256 random bits, so a plain
-digest of one cannot be turned back. The file is no secret by itself, but a user who may write to it can let people in.
+digest of one cannot be turned back. The file is no secret by itself, but a user who may write to it can grant access.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TokenFile:
     ```
 
     `expires` and `root` may be absent. The file is read again when it changes. A token that is taken out, or has
-    expired, opens nothing any more, and the connections that it opened are closed.
+    expired, is refused, and the connections that were opened with it are closed.
     """
 
     recheck_seconds: float = 1.0
@@ -105,7 +105,7 @@ class TokenFile:
         self.refresh()
         if credentials.token is None:
             return None
-        # Compared by digest: what the comparison takes says nothing about the token.
+        # Compared by digest, so that the time of the comparison reveals nothing about the token.
         entry = self._entries.get(_digest(credentials.token))
         if entry is None:
             return None
@@ -128,7 +128,7 @@ class TokenFile:
             raise LocalProtocolError(f"{self.path}: {reason}", field="tokens", expected="a token file") from error
         for entry in document.tokens:
             if entry.expires is not None and entry.expires.tzinfo is None:
-                message = f"{self.path}: the expiry of {entry.name!r} has no time zone"
+                message = f"{self.path}: the expiry of {entry.name!r} has no time zone; write it with a Z at its end"
                 raise LocalProtocolError(message, field="expires", expected="a time that ends in Z")
         self._entries = {entry.sha256.lower(): entry for entry in document.tokens}
         self._stamp = stamp
@@ -141,7 +141,7 @@ class TokenFile:
             self.read()
         except (OSError, LocalProtocolError) as error:
             if self._stamp is not None:
-                log.error("the token file cannot be read, nobody is let in: %s", error)  # noqa: TRY400
+                log.error("the token file cannot be read, so every request is refused: %s", error)  # noqa: TRY400
             self._stamp, self._entries = None, {}
 
     @staticmethod

@@ -108,7 +108,7 @@ async def open_link(
 
 
 async def _introduced(transport: Transport, initialize: bytes) -> list[bytes]:
-    """The answer to `initialize`, and what came with it."""
+    """The answer to `initialize`, and the texts that came with it."""
     async with asyncio.timeout(INITIALIZE_SECONDS):
         await transport.send(_own_initialize(initialize))
         return await transport.receive() or [b"{}"]
@@ -125,8 +125,8 @@ def _own_initialize(text: bytes) -> bytes:
 class LocalEnd:
     """A `Transport` between the agent of this node and a client that other nodes share.
 
-    What the agent sends goes straight to the client; what the client sends is put here by the relay.
-    `passes` is asked once of each message of the agent whether the client gets it, unless `passes_all` says so of all.
+    Texts of the agent go straight to the client; the relay puts texts of the client here. `passes` decides once for
+    each message of the agent whether the client gets it, unless `passes_all` is true.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class LocalEnd:
         self.hang_up()
 
     async def put(self, text: bytes) -> None:
-        """Give the agent one text; waits while it has not read most of what it was given."""
+        """Give the agent one text; waits while more than `QUEUE_BYTES` are unread."""
         self._incoming.append(text)
         self._incoming_bytes += len(text)
         self._wake()

@@ -1,4 +1,4 @@
-"""One connection of a remote client: what `initialize` opened, whatever links come and go under it.
+"""One connection of a remote client: opened by `initialize`, and kept while its links are lost and replaced.
 
 It has the agent on one side, as a `Transport`, and the streams of the client on the other. It knows neither sockets nor
 HTTP: `websocket` and `http` bring messages and take them from the streams.
@@ -117,7 +117,7 @@ class RemoteConnection:
     def __repr__(self) -> str:
         return f"<connection {self.id[:8]} of {self.principal.name}>"
 
-    # --- what the client sends
+    # --- messages of the client
 
     def begin(self, text: bytes, message: Envelope, params: dict[str, Any]) -> None:
         """The first message, `initialize`; its answer is `initialize_answer`."""
@@ -141,7 +141,7 @@ class RemoteConnection:
         self.received += 1
         self._metrics.received_messages += 1
         if message.kind == "answer":
-            # An answer that nobody waits for is dropped: a second one, or a late one.
+            # An answer to no open request is dropped: a second one, or a late one.
             if message.id in self._questions and self._is_answer(text):
                 del self._questions[message.id]
                 self.agent.offer(text)
@@ -156,7 +156,7 @@ class RemoteConnection:
             self._refuse(message, error, header)
             return
         except RecursionError:
-            # So deep that it could be read once, and not from here.
+            # Nested so deeply that the first parser could read it, and this one, lower in the stack, cannot.
             self._refuse(message, InvalidRequest(), header)
             return
         if message.kind == "request":
@@ -164,7 +164,7 @@ class RemoteConnection:
         self.agent.offer(self._for_agent(text, message) if self._generation else text)
 
     def _is_answer(self, text: bytes) -> bool:
-        """Whether an answer is none but an answer, also to a reader that does not care for the case of names."""
+        """Whether an answer is one also to a reader that ignores the case of names."""
         try:
             check_names(text)
         except (InvalidParams, RecursionError):
@@ -222,7 +222,7 @@ class RemoteConnection:
         return bool(self.streams.waiting_bytes) and (self.links > 0 or self.detached_at > left_at)
 
     def awaits_client(self, left_at: float) -> bool:
-        """Whether nothing goes on but by the answer to a question, for a client that has left before that time."""
+        """Whether all open work waits for the answer to a question, of a client that left before that time."""
         if self.links or self.detached_at > left_at or self._abandoned or not self._questions:
             return False
         asking = {read_envelope(question).session_id for question in self._questions.values()}
@@ -233,7 +233,7 @@ class RemoteConnection:
     def adopt(self, orphan: RemoteConnection) -> None:
         """Go on with the agent of another connection, which ends without it.
 
-        What waits for the other client is dropped: it had other requests, and the new one opens its sessions again.
+        Messages for the other client are dropped: it had other requests, and the new one opens its sessions again.
         Questions without an answer are asked again then.
         """
         self._generation = orphan._generation + 1
@@ -275,7 +275,7 @@ class RemoteConnection:
             if message.session_id == session_id:
                 self._append(message, question)
 
-    # --- what the agent sends
+    # --- messages of the agent
 
     def has_room(self, size_bytes: int) -> bool:
         return self.streams.has_room(size_bytes)
@@ -296,7 +296,7 @@ class RemoteConnection:
         self._append(message, given)
 
     def deliver_all(self, texts: Sequence[bytes | bytearray]) -> None:
-        """`deliver` for several. Updates of one session, as a turn sends them, take one look and one stream."""
+        """`deliver` for several. Updates of one session, as a turn sends them, are read and delivered together."""
         updates = read_updates(texts) if len(texts) > 1 else None
         if updates is None:
             for text in texts:
@@ -326,7 +326,7 @@ class RemoteConnection:
                 self._ask_again(call.session_id)
 
     def _noted(self, call: Envelope, message: Envelope, text: bytes) -> bytes:
-        """An answer that is no error, when it is known what it means for the sessions of the principal."""
+        """Apply a result to the open sessions of the principal; returns the text for the client."""
         if call.method == LIST:
             return self._rules.filter_list(text)
         if self._rules.opens(call):
@@ -347,22 +347,22 @@ class RemoteConnection:
     def _stream_of(self, message: Envelope) -> Stream:
         return None if self._routes is None else self._routes.stream_of(message)
 
-    # --- what links take
+    # --- links
 
     def attach(self) -> None:
-        """A link has come."""
+        """Count a new link."""
         self.links += 1
         self.was_linked = True
         self.progressed_at = time.monotonic()
 
     def detach(self) -> None:
-        """A link has gone."""
+        """Count a link that has ended."""
         self.links -= 1
         if not self.links:
             self.detached_at = time.monotonic()
 
     def leave(self) -> None:
-        """Its client has said elsewhere that the link is lost: one that is still open here has no client behind it."""
+        """Note that the client reported its link as lost: one that is still open here has no client behind it."""
         self.is_left = True
         self.detached_at = time.monotonic()
         link = StreamLink(self.streams.get(None))  # an older one ends now
@@ -411,7 +411,7 @@ class RemoteConnection:
             callback()
 
     def _stop_writers(self) -> None:
-        """They write what waits and close their links; one whose client does not read would do so for ever."""
+        """Cancel the writers after a while: they write waiting messages first, endlessly if the client never reads."""
         loop = asyncio.get_running_loop()
         for writer in self.writers:
             loop.call_later(LAST_WRITE_SECONDS, writer.cancel)

@@ -25,12 +25,12 @@ __all__ = ["Listener", "run_server"]
 
 log = logging.getLogger("accord.serve")
 
-# What is left when the application has drained: closing frames, and responses that are being written.
+# For the work that is left after the drain: closing frames, and responses that are being written.
 SHUTDOWN_SECONDS = 5
 PING_SECONDS = 15.0
 BACKLOG = 2048
 YOUNG_OBJECTS = 50_000
-"""How many new objects the collector of cycles lets come before it looks at them; the interpreter's own number is 700.
+"""The number of new objects between two collections of cycles; the interpreter's default is 700.
 
 A turn has some forty objects until it ends, none of them in a cycle. With 1,000 turns at once the collector looked at
 all of them again and again, found nothing, and took a third of the server's CPU.
@@ -39,7 +39,7 @@ all of them again and again, found nothing, and took a third of the server's CPU
 
 @dataclass(frozen=True)
 class Listener:
-    """Where a server listens, and the certificate it shows."""
+    """The address of a server, its certificate, and the time for its drain."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -99,7 +99,7 @@ def run_server(
 
 @contextlib.contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let the collector look at `YOUNG_OBJECTS` at a time, unless an author wants it rarer, or not at all."""
+    """Collect cycles every `YOUNG_OBJECTS`, unless the program has set a larger threshold, or none."""
     before = gc.get_threshold()
     if gc.isenabled() and 0 < before[0] < YOUNG_OBJECTS:
         gc.set_threshold(YOUNG_OBJECTS, *before[1:])
@@ -121,7 +121,7 @@ class _DrainingServer(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        # Before anything listens: a database that cannot be used is the end of the start.
+        # Before anything listens: a database that cannot be used ends the start.
         await self._application.start()
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
@@ -142,6 +142,6 @@ class _DrainingServer(uvicorn.Server):
 
     async def _drain(self) -> None:
         await self._application.drain(self._seconds)
-        # Before the sockets are closed: clients are told why.
+        # Before the sockets are closed, so that clients get the reason.
         await self._application.close()
         self.should_exit = True

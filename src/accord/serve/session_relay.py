@@ -1,9 +1,9 @@
 """Relays the messages of sessions that another node of the fleet owns, between a client and that node.
 
-The client has one connection, to this node. The agent of this node answers whatever no other node has to: a session
-that is opened is looked up in the store, and where another node owns it, that node gets the messages of the session, on
-a link of its own in the name of the same principal. Requests of several agents would collide at the client by their
-ids, so those of other nodes get ids of their own. A node never relays what was relayed to it.
+The client has one connection, to this node, whose agent gets its messages unless another node owns their session: a
+session that is opened is looked up in the store, and where another node owns it, that node gets the messages of the
+session, on a link of its own in the name of the same principal. Requests of several agents would collide at the client
+by their ids, so those of other nodes get ids of their own. A relayed message is never relayed again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Opening:
 
     @property
     def may_be_repeated(self) -> bool:
-        """Whether a node that did not answer may have done it, and nothing is wrong if another does it too."""
+        """Whether another node may do it too, although the first one may have done it before it was lost."""
         return not self.is_shown and self.message.method not in CREATING_METHODS
 
     @property
@@ -92,7 +92,7 @@ class SessionRelay:
         """The client's requests that other nodes have to answer."""
         self._openings: dict[RequestId, _Opening] = {}
         self._waiting: dict[str, deque[bytes]] = {}
-        """Messages of sessions that are being opened, until it is known where they belong."""
+        """Messages of sessions that are being opened, until their node is known."""
         self._waiting_bytes = 0
         self._room = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -122,7 +122,7 @@ class SessionRelay:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    # --- what the client sends
+    # --- messages of the client
 
     async def _read(self) -> None:
         with contextlib.suppress(TransportError):
@@ -236,36 +236,42 @@ class SessionRelay:
         self._placed(opening, is_open=False)
 
     def _answered(self, text: bytes | bytearray, message: Envelope, link: NodeLink | None) -> bool:
-        """Look at an answer to an opening; whether the client gets it, because it is not tried elsewhere."""
+        """Take an answer to an opening; whether the client gets it, because it is not tried elsewhere."""
         opening = self._openings.get(message.id)
         if opening is None or opening.link is not link:
             return True
         if message.is_error and not opening.is_shown and _is_in_use(text):
             opening.refusal = bytes(text)
             self._waiting.setdefault(opening.session_id, deque())
-            self._routes.pop(opening.session_id, None)
+            self._route(opening.session_id, None)
             self._start(self._place_again(opening))
             return False
         self._placed(opening, is_open=not message.is_error, made=message.session_id)
         return True
 
     def _placed(self, opening: _Opening, *, is_open: bool, made: str | None = None) -> None:
-        """A session was opened, or was not: the messages that waited for it go where it is."""
+        """End an opening: the messages that waited for the session go to its node."""
         self._openings.pop(opening.message.id, None)
         method, link = opening.message.method, opening.link
         if is_open and method in OPENING_METHODS:
             session_id = made if method in CREATING_METHODS and made else opening.session_id
             self._lost.discard(session_id)
-            if link is not None and not link.is_over:
-                self._routes[session_id] = link
-                link.sessions.add(session_id)
-                self._fleet.relayed_sessions += 1
-            else:
-                self._routes.pop(session_id, None)
+            self._route(session_id, None if link is None or link.is_over else link)
         elif is_open:
-            self._routes.pop(opening.session_id, None)
+            self._route(opening.session_id, None)
         if opening.session_id in self._waiting:
             self._start(self._catch_up(opening.session_id))
+
+    def _route(self, session_id: str, link: NodeLink | None) -> None:
+        """Relay a session over this link alone, or over none; counts it once."""
+        former = self._routes.pop(session_id, None)
+        if former is not None:
+            former.sessions.discard(session_id)
+            self._fleet.relayed_sessions -= 1
+        if link is not None:
+            self._routes[session_id] = link
+            link.sessions.add(session_id)
+            self._fleet.relayed_sessions += 1
 
     async def _catch_up(self, session_id: str) -> None:
         waiting = self._waiting[session_id]
@@ -368,7 +374,7 @@ class SessionRelay:
                 self._start(self._refuse_lost(id_, opening))
         for asked in list(link.questions):
             notice = {"jsonrpc": "2.0", "method": _CANCEL_REQUEST, "params": {"requestId": asked}}
-            self._start(self._tell(json.dumps(notice, separators=(",", ":")).encode()))
+            self._start(self._notify(json.dumps(notice, separators=(",", ":")).encode()))
         link.questions.clear()
 
     async def _refuse_lost(self, id_: RequestId, opening: _Opening | None) -> None:
@@ -378,7 +384,7 @@ class SessionRelay:
         else:
             await self._fail(opening, error)
 
-    async def _tell(self, text: bytes) -> None:
+    async def _notify(self, text: bytes) -> None:
         with contextlib.suppress(TransportError):
             await self._client.send(text)
 

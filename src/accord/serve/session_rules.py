@@ -1,4 +1,4 @@
-"""The rules of a host for sessions: whose they are, in which directories they may work, what a client may start.
+"""The rules of a host for sessions: their owners, their directories, and the MCP servers that a client may name.
 
 They judge messages by their params, before the agent sees them; for an `accord.Agent` and a program they are the same.
 The names that they judge must be spelled as in the protocol: some JSON readers take `CWD` for `cwd` (Go's does), and
@@ -71,12 +71,12 @@ class SessionRules:
     def check(self, message: Envelope, text: bytes, *, is_open: bool = False) -> None:
         """Whether the principal may use the session that a message names; `is_open`: this connection has it open.
 
-        Two programs may call their sessions alike: an open one is that of the program behind this connection, also
-        if the name has another owner. What is kept under the name is its owner's.
+        Two programs may use the same id: an open session is that of the program behind this connection, also if the
+        id has another owner. A stored session belongs to the owner of its id.
 
         Raises:
             ResourceNotFound: It is another principal's, or does not exist; both look the same.
-            InvalidParams: A reader that does not care for the case of names would find another session in it.
+            InvalidParams: A reader that ignores the case of names would find another session in it.
         """
         if self._owners is None:
             return
@@ -94,7 +94,7 @@ class SessionRules:
     def judge_opening(self, text: bytes) -> bytes:
         """A request that opens a session, as the agent should get it: without a directory it is the principal's root.
 
-        The text is written anew: the agent reads exactly what was judged here.
+        The text is serialized again: the agent reads exactly the members that were checked here.
 
         Raises:
             RequestError: A directory is outside of the root, a server is a program, or there are too many sessions.
@@ -105,7 +105,7 @@ class SessionRules:
         message: dict[str, Any] = json.loads(text)
         params = message.get("params")
         if not isinstance(params, dict):
-            return text  # the agent says what is wrong with it
+            return text  # the agent refuses it
         if params.get("cwd") in (None, ""):
             params["cwd"] = str(self._root)
         self._check_directory(params["cwd"], "cwd")
@@ -139,7 +139,7 @@ class SessionRules:
             {"field": f"mcpServers.{place}.type", "expected": expected},
         )
 
-    # --- what the agent answers
+    # --- answers of the agent
 
     def opened(self, session_id: str) -> None:
         """A connection has the session open from now on."""
@@ -148,7 +148,7 @@ class SessionRules:
         self._open[session_id] = self._open.get(session_id, 0) + 1
 
     def closed(self, session_id: str) -> None:
-        """A connection has it open no more."""
+        """A connection has closed it."""
         count = self._open.get(session_id, 0) - 1
         if count > 0:
             self._open[session_id] = count
@@ -200,7 +200,7 @@ def _names_of(params: Any) -> Iterable[str]:
     try:
         return _members(params)
     except msgspec.ValidationError:
-        return ()  # the agent says what is wrong with them
+        return ()  # the agent refuses them
 
 
 def check_spelling(names: Iterable[str], where: str = "") -> None:

@@ -47,7 +47,7 @@ class FrameReader:
         self._rest: bytearray | None = None
         """The beginning of a frame."""
         self._needed_bytes = 0
-        """How long the beginning has to be before it is worth a look."""
+        """The length that the beginning needs before it is decoded again."""
         self._opcode = 0
         """Of the message whose fragments are coming; 0 if there is none."""
         self._parts: bytearray | None = None
@@ -141,10 +141,10 @@ class FrameReader:
 
 
 def frames_of(texts: Iterable[bytes]) -> bytes:
-    """The frames of a server for so many texts."""
+    """The frames of a server for some texts."""
     parts: list[bytes] = []
     for given in texts:
-        # A text frame must be UTF-8; what a program behind the server writes may be anything.
+        # A text frame must be UTF-8; a program behind the server may write other bytes.
         text = given if given.isascii() else given.decode(errors="replace").encode()
         size = len(text)
         if size < _TWO_BYTES:

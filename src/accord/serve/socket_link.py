@@ -1,6 +1,6 @@
-"""A socket of our own runner as the link of a connection: no task reads or writes it, both happen when they are due.
+"""A socket of our own runner as the link of a connection: callbacks read and write it, no task does.
 
-It also has the close codes of every WebSocket: those that the server sends, and what those of a client mean.
+It also has the close codes of every WebSocket: those that the server sends, and the meaning of those of a client.
 """
 
 from __future__ import annotations
@@ -11,11 +11,22 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from accord.display import exact
 from accord.serve.outgoing_stream import StreamLink
 from accord.serve.own_messages import ReceivedTexts
 from accord.serve.remote_connection import RemoteConnection
 
-__all__ = ["LINK", "TEXTS", "DirectSocket", "SocketLink", "SocketReader", "close_code", "is_fault", "is_finished"]
+__all__ = [
+    "LINK",
+    "TEXTS",
+    "DirectSocket",
+    "SocketLink",
+    "SocketReader",
+    "close_code",
+    "is_fault",
+    "is_finished",
+    "log_fault",
+]
 
 log = logging.getLogger("accord.serve")
 access_log = logging.getLogger("accord.serve.access")
@@ -27,7 +38,8 @@ LINK = "accord.link"
 return, and the socket stays open."""
 
 _FINISHED, _NO_CODE = 1000, 1005
-# Closes for what the client did: the log names them.
+_SHOWN_CHARACTERS = 200
+# Closes for a fault of the client, which are logged.
 _FAULTS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 1011})
 _CODES = {
     "the server ends": 1012,
@@ -94,13 +106,13 @@ class SocketLink(StreamLink):
         self.wake()
 
     def wake(self) -> None:
-        """Write what waits, soon: everything that comes until then is in the same write."""
+        """Write the waiting messages soon: those that come until then are in the same write."""
         if not self._is_flushing:
             self._is_flushing = True
             asyncio.get_running_loop().call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write what waits, as far as the socket takes it."""
+        """Write the waiting messages, as far as the socket takes them."""
         self._is_flushing = False
         socket, stream, connection = self._socket, self.stream, self._connection
         if not self.is_current:
@@ -133,7 +145,7 @@ class SocketLink(StreamLink):
         if is_current and is_finished(code, reason) and not connection.has_ended:
             connection.end("the client closed it")
         elif is_fault(code) and not connection.has_ended and is_current:
-            log.info("a socket of %s was closed with %d: %s", connection.principal.name, code, reason or "")
+            log_fault(connection.principal.name, code, reason or "")
         self._is_flushing = True  # nothing more is written
         self.end()
         connection.detach()
@@ -160,5 +172,10 @@ def is_finished(code: int, reason: str | None) -> bool:
 
 
 def is_fault(code: int) -> bool:
-    """Whether the socket was closed for something that the client did."""
+    """Whether the socket was closed for a fault of the client."""
     return code in _FAULTS
+
+
+def log_fault(principal: str, code: int, reason: str) -> None:
+    """Log a close for a fault of the client: a line break in its reason begins no line of the log."""
+    log.info("a socket of %s was closed with %d: %s", principal, code, exact(reason, _SHOWN_CHARACTERS))

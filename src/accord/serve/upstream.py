@@ -40,15 +40,15 @@ class Upstream(Protocol):
     """Serves connections, each over a transport of its own."""
 
     on_disconnect: OnDisconnect
-    """The fate of a running turn whose client does not come back, unless an option says it."""
+    """Whether a running turn goes on when its client does not come back; an option may replace it."""
     takes_over: bool
     """Whether a new connection may take over the agent of an older one that lost its links."""
     answers_alike: bool
-    """Whether clients with the same `initialize` get the same answer, and nothing notices when it was asked for."""
+    """Whether clients with the same `initialize` get the same answer, and the agent need not get each of them."""
 
     @property
     def running(self) -> int:
-        """How many turns are not over that need no connection."""
+        """The number of running turns that need no connection."""
 
     async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:
         """Serve one connection until either side has ended it; `is_forwarded` says that another node has its client."""
@@ -74,7 +74,7 @@ class AgentUpstream:
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         self._agent = agent
-        # Others than our own may do anything when they are served.
+        # Another implementation may do anything in `serve`.
         self.answers_alike = isinstance(agent, Agent) and fleet is None
         self._sessions = SharedSessions(keeps_turns=keeps_turns, detached_seconds=detached_seconds)
         self._fleet = fleet
@@ -156,7 +156,7 @@ class RecordedUpstream:
     def __init__(self, upstream: Upstream, trace: ConnectionTrace) -> None:
         self.on_disconnect = upstream.on_disconnect
         self.takes_over = upstream.takes_over
-        # A trace has each message when it came.
+        # Each `initialize` has to reach the agent, through the recorded transport.
         self.answers_alike = False
         self._upstream = upstream
         self._trace = trace

@@ -33,7 +33,16 @@ from accord.serve.own_messages import (
 from accord.serve.principals import Credentials, Principal
 from accord.serve.remote_connection import RemoteConnection
 from accord.serve.response import Receive, Send
-from accord.serve.socket_link import LINK, TEXTS, DirectSocket, SocketLink, close_code, is_fault, is_finished
+from accord.serve.socket_link import (
+    LINK,
+    TEXTS,
+    DirectSocket,
+    SocketLink,
+    close_code,
+    is_fault,
+    is_finished,
+    log_fault,
+)
 from accord.transport.routing import Envelope, read_envelope
 
 __all__ = ["ServedSocket"]
@@ -105,7 +114,7 @@ class ServedSocket:
         """The connection of this socket; None if it was refused, or the client left before it had its answer."""
         connection: RemoteConnection | None = None
         try:
-            connection = await self._introduce()
+            connection = await self._initialize()
         except _Closed as closed:
             self._left(closed)
         except OSError:  # to write to a socket that is gone
@@ -131,7 +140,7 @@ class ServedSocket:
         connection.attach()
         self._attached = connection
 
-    async def _introduce(self) -> RemoteConnection | None:
+    async def _initialize(self) -> RemoteConnection | None:
         text = await self._text_in_time("initialize")
         if text is None:
             return None
@@ -139,7 +148,7 @@ class ServedSocket:
             introduction = read_introduction(text)
         except RequestError as error:
             self._log_refusal(error.message)
-            await self._say(malformed(text) or error_answer(read_envelope(text), error))
+            await self._send_text(malformed(text) or error_answer(read_envelope(text), error))
             await self._close(1002, "the first message must be initialize")
             return None
         return None if await self._is_forwarded(introduction, text) else await self._begin(introduction, text)
@@ -147,7 +156,7 @@ class ServedSocket:
     async def _begin(self, introduction: Introduction, text: bytes) -> RemoteConnection | None:
         kept = self._connections.find(introduction.resumes, self._principal) if introduction.resumes else None
         if kept is not None and not kept.has_session_streams and kept.is_initialized:
-            await self._say(with_id(kept.initialize_answer.result(), introduction.message))
+            await self._send_text(with_id(kept.initialize_answer.result(), introduction.message))
             return await self._resume(kept)
         try:
             connection = None
@@ -166,7 +175,7 @@ class ServedSocket:
                 self._attach(connection)
         except RequestError as error:
             self._log_refusal(error.message)
-            await self._say(error_answer(introduction.message, error))
+            await self._send_text(error_answer(introduction.message, error))
             await self._close(1008, "refused")
             return None
         except HttpRefusal as refusal:
@@ -192,7 +201,7 @@ class ServedSocket:
             return False  # nothing listens there: the process that had the connection is gone
         closed: SocketClosed | None = SocketClosed(RESTART, "the node of this connection cannot be reached")
         if link is not None:
-            closed = await link.run(text, self._next_or_closed, self._say_either)
+            closed = await link.run(text, self._next_or_closed, self._send_forwarded)
         if closed is not None:
             await self._close(closed.code, closed.reason)
         return True
@@ -203,7 +212,7 @@ class ServedSocket:
         except _Closed as closed:
             return SocketClosed(closed.code, "")
 
-    async def _say_either(self, text: str | bytes) -> None:
+    async def _send_forwarded(self, text: str | bytes) -> None:
         await self._send({"type": "websocket.send", "text": text if isinstance(text, str) else text.decode()})
 
     def _log_refusal(self, reason: str) -> None:
@@ -212,9 +221,9 @@ class ServedSocket:
     async def _await_agent(self, connection: RemoteConnection, message: Envelope) -> RemoteConnection | None:
         answer = await answered(connection, self._connections.limits.initialize_seconds)
         if answer is None:
-            await self._say(error_text(message.id, ErrorObject(-32603, "The agent does not answer")))
+            await self._send_text(error_text(message.id, ErrorObject(-32603, "The agent does not answer")))
         else:
-            await self._say(with_id(answer, message))
+            await self._send_text(with_id(answer, message))
             if connection.is_initialized:
                 return connection
         connection.end("the agent refused initialize" if answer else "the agent did not answer initialize")
@@ -222,13 +231,13 @@ class ServedSocket:
         return None
 
     async def _resume(self, kept: RemoteConnection) -> RemoteConnection | None:
-        """Take up a connection again: the client says what it has, and gets the rest."""
+        """Take up a connection again: the client sends its cursor, and gets the messages behind it."""
         text = await self._text_in_time(RESUME_METHOD)
         if text is None:
             return None
         message = read_envelope(text)
         if message.method != RESUME_METHOD:
-            await self._say(error_answer(message, InvalidRequest("_accord/resume must come now")))
+            await self._send_text(error_answer(message, InvalidRequest("_accord/resume must come now")))
             await self._close(1002, "not resumed")
             return None
         cursor = cursor_of(params_of(text).get("cursor"))
@@ -237,7 +246,7 @@ class ServedSocket:
             self._log_refusal(f"connection {kept.id[:8]} cannot be resumed: {reason}")
             if reason == "gap":
                 kept.leave()  # the next connection of this client takes its agent over
-            await self._say(not_resumed(message, reason))
+            await self._send_text(not_resumed(message, reason))
             await self._close(1000, "not resumed")
             return None
         if kept.links:
@@ -248,7 +257,7 @@ class ServedSocket:
         named = params_of(text).get("requests")
         requests = [each for each in kept.open_calls() if isinstance(named, list) and each in named]
         result = {"received": str(kept.received), "requests": requests}
-        await self._say(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
+        await self._send_text(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
         self._connections.metrics.resumed_links += 1
         log.info("connection %s of %s was resumed", kept.id[:8], self._principal.name)
         return kept
@@ -290,7 +299,7 @@ class ServedSocket:
                 await connection.agent.room()
                 reply = texts.take(await self._next_text())
                 if reply is not None:
-                    await self._say(reply.text)
+                    await self._send_text(reply.text)
                     if reply.refusal:
                         await self._end_refused(reply.refusal)
         except _Closed as closed:
@@ -298,7 +307,7 @@ class ServedSocket:
             if is_finished(closed.code, closed.reason) and link.is_current:
                 connection.end("the client closed it")
             elif is_fault(closed.code):
-                log.info("a socket of %s was closed with %d: %s", self._principal.name, closed.code, closed)
+                log_fault(self._principal.name, closed.code, str(closed))
 
     async def _end_refused(self, reason: str) -> NoReturn:
         await self._close(1000, reason)
@@ -309,7 +318,7 @@ class ServedSocket:
         while link.is_current:
             await link.wait()  # the server pings
             while stream.has_waiting and stream.link is link:
-                await self._say_all(connection.take(stream)[1])
+                await self._send_texts(connection.take(stream)[1])
             if connection.has_ended:
                 await self._close(close_code(connection.end_reason), connection.end_reason)
                 return
@@ -342,14 +351,14 @@ class ServedSocket:
                 raise _Closed(1009, "the message is too large")
             return data
 
-    async def _say_all(self, texts: list[bytes]) -> None:
+    async def _send_texts(self, texts: list[bytes]) -> None:
         if self._takes_texts:
             await self._send({"type": "websocket.send", TEXTS: texts})
             return
         for text in texts:
-            await self._say(text)
+            await self._send_text(text)
 
-    async def _say(self, text: bytes) -> None:
+    async def _send_text(self, text: bytes) -> None:
         await self._send({"type": "websocket.send", "text": text.decode(errors="replace")})
 
     async def _close(self, code: int, reason: str) -> None:

@@ -176,7 +176,7 @@ async def runs_tools(turn: Turn) -> bool:
 async def run_tool(
     turn: Turn,
     name: str,
-    input: dict[str, Any],  # noqa: A002 - what the page calls it
+    input: dict[str, Any],  # noqa: A002 - the page's name
     *,
     title: str | None = None,
     timeout_seconds: float | None = None,

@@ -187,7 +187,7 @@ class OpenPermissions:
         return bool(found)
 
     def forget(self, session_id: Any) -> None:
-        """Drop the questions and answers of an ended session."""
+        """Drop the answers for the rest of a session that has ended."""
         if isinstance(session_id, str):
             self._always.pop(session_id, None)
 

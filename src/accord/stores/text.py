@@ -81,7 +81,7 @@ def decode_event(text: bytes) -> Event:
         try:
             return _message(_PLAIN.decode(text))
         except (msgspec.DecodeError, UnicodeDecodeError):
-            """It holds more than plain text: read field by field, as all the others."""
+            pass  # it holds more than plain text: read field by field, as all the others
     try:
         value = _parse(text)
         read = _readers()[value["event"]]

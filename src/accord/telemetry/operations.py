@@ -91,7 +91,7 @@ def with_context(span: OperationSpan, request: Any) -> Any:
 
 
 def extension_params(span: OperationSpan, params: JsonValue) -> JsonValue:
-    """The params of an extension method with the context of a span; what is no object stays as it is."""
+    """The params of an extension method with the context of a span; params that are no object stay as they are."""
     if not span.is_recorded or not (params is None or isinstance(params, dict)):
         return params
     given = dict(params or {})

@@ -1,4 +1,4 @@
-"""Whether telemetry is on, and the tracer and the instruments of the providers that the program has set.
+"""The state of telemetry, on or off, and the tracer and the instruments of the providers that the program has set.
 
 A program that sets a provider has imported `opentelemetry` before: while it is not among the loaded modules, telemetry
 is off, and nothing is imported to find that out.

@@ -1,10 +1,10 @@
 """A span of ours from its start to its end, the span that does nothing while telemetry is off, and the trace context.
 
 The context is in `_meta`, with `traceparent`, `tracestate` and `baggage` as root keys, which ACP reserves for them. The
-program's own propagators write and read them (`OTEL_PROPAGATORS`); of what they write, the three keys are sent.
+program's own propagators write and read them (`OTEL_PROPAGATORS`); no other key of theirs is sent.
 
-A span fails no conversation: what a provider raises is logged. The status of a span says that something failed, and
-`error.type` which kind of failure it was; the text of an exception, which may have content, is in neither.
+A span fails no conversation: an exception of a provider is logged. The status of a span marks a failure, and
+`error.type` names its kind; the text of an exception, which may have content, is in neither.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ log = logging.getLogger("accord.telemetry")
 
 
 class OperationSpan:
-    """The span of something while telemetry is off: it does nothing.
+    """The span of an operation while telemetry is off: it does nothing.
 
     As a context it is the current span inside, and ends with it; an exception is its failure.
     """
@@ -108,7 +108,7 @@ class OperationSpan:
     ) -> None:
         self.detach()
         if isinstance(error, asyncio.CancelledError | GeneratorExit):
-            self.note("acp.cancelled", "true")  # somebody gave up: that is no failure
+            self.note("acp.cancelled", "true")  # a cancelled operation has not failed
         elif error is not None:
             self.fail(error_type(error))
         self.end()
@@ -166,7 +166,7 @@ class RecordedSpan(OperationSpan):
 
     @staticmethod
     def quietly(work: Callable[..., object], *arguments: Any) -> None:
-        """Call something of a provider; what it raises is logged, and the conversation goes on."""
+        """Call a function of a provider; an exception is logged, and the conversation goes on."""
         try:
             work(*arguments)
         except Exception:
@@ -210,7 +210,7 @@ def start_span(
 
 
 def parent_of(meta: Mapping[str, Any] | None, within: OperationSpan = NO_SPAN) -> Context:
-    """The context for a span of something that a peer began: the peer's, that of `within`, or an empty one.
+    """The context for a span of an operation that a peer began: the peer's, that of `within`, or an empty one.
 
     Never the current one: a task that serves a peer may have been made while something else was served.
     """

@@ -47,14 +47,14 @@ _encode = msgspec.json.Encoder().encode
 _SHORTEST = 9
 
 _WORDS = re.compile(rb'"text"\s*:\s*"((?:[^"\\]|\\.)*+)"')
-# Takes the place of the words, to see whether it is the place of the words.
+# Put in the place of the words: the decoder must find it there.
 _PROBE = "the words"
 # Rare, and not escaped in JSON.
 _SEPARATOR = b"\x7f"
 
 
 def is_plain_chunk(text: bytes) -> bool:
-    """Whether a text is a chunk of a message without secrets: a quick look, before the thorough one.
+    """Whether a text is a chunk of a message without secrets; a cheap test before `Redactor.text`.
 
     It takes 1 us where `Redactor.text` takes 10.
     """

@@ -1,7 +1,7 @@
 """Recording of our own connections: a transport that hands each text to a `TraceWriter`, as it crosses.
 
-It records what the transport below it moves, so that a dialect is seen as it is on the wire. A recorder that fails is
-logged once, what it misses is counted as lost, and the conversation goes on.
+It records the texts of the transport below it, so a dialect is recorded as it is on the wire. The first failure of a
+recorder is logged, texts that it could not record are counted as lost, and the conversation goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger("accord.trace")
 class ConnectionTrace:
     """The trace of one agent's connections, one after the other or side by side: each has its number.
 
-    A path is made into a file when the first connection begins, and closed by `close`; a writer stays its owner's.
+    A path becomes a file when the first connection begins, and `close` closes it; a writer that was given stays open.
     """
 
     def __init__(self, trace: str | os.PathLike[str] | TraceWriter) -> None:
@@ -81,7 +81,7 @@ class ConnectionRecorder:
         self._flush_soon()
 
     def stderr(self, data: bytes) -> None:
-        """Record what the agent wrote to stderr."""
+        """Record bytes that the agent wrote to stderr."""
         self._stderr.feed(data)
         self._stderr.flush()
 
@@ -129,7 +129,7 @@ class ConnectionRecorder:
 
 
 class RecordedTransport:
-    """A transport whose texts are recorded; `own` is which end this side is. Everything else is the transport's."""
+    """A transport whose texts are recorded; `own` is the end of this side. All else is that of the transport below."""
 
     def __init__(self, transport: Transport, recorder: ConnectionRecorder, *, own: str = CLIENT) -> None:
         self.transport = transport
@@ -140,7 +140,7 @@ class RecordedTransport:
         self._other = AGENT if own == CLIENT else CLIENT
 
     def __getattr__(self, name: str) -> Any:
-        # A child's exit status and the end of its stderr; not the shortcut past `receive`.
+        # A child's exit status and its stderr, for example; a private name would be a shortcut past `receive`.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.transport, name)

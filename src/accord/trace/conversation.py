@@ -125,7 +125,7 @@ class TurnEnd(NamedTuple):
 class SessionConversation:
     """One session of a trace, message by message, folded into a transcript.
 
-    `feed` takes the session's rows in order and returns what each of them brought.
+    `feed` takes the session's rows in order.
     """
 
     def __init__(self, editions: TraceEditions) -> None:

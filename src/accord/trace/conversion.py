@@ -67,7 +67,7 @@ def plain_trace(path: Path, progress: CopyProgress | None = None) -> Iterator[Pl
     """A recording in any known format as a plain trace file; a copy is removed at the end.
 
     Raises:
-        TraceFileError: It is no recording that is known here, or of a newer version, or damaged.
+        TraceFileError: It is in no known format, or of a newer version, or damaged.
     """
     try:
         found, lines = _opened(path)

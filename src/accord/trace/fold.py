@@ -56,7 +56,7 @@ class TraceTranscripts:
     def at(self, row: int, session: str, *, is_last: bool = False) -> Transcript:
         """The transcript of a session after the message of a row; empty for a session that is not there yet.
 
-        With `is_last` no checkpoints are kept, which take more time than the messages: nothing more is asked of it.
+        With `is_last` no checkpoints are kept: they take more time than the messages, and no later call uses them.
         """
         rows = self._rows_of(session)
         position = bisect_right(rows, row)

@@ -1,6 +1,6 @@
 """The index of a trace: any message by its number, requests with their answers, and filters, without reading the file.
 
-`TraceIndex.open` reads what is kept beside the trace (`FILE.idx`), indexes what was recorded since, and keeps that too.
+`TraceIndex.open` reads the index that is kept beside the trace (`FILE.idx`), adds the lines since, and keeps those too.
 It works beside a live writer: `update` takes the lines that were completed since the last call. Rows count from 0 and
 are the lines of the file; a line that is not complete yet is not among them.
 """
@@ -78,7 +78,7 @@ class TraceIndex:
         A folder that cannot be written to is no error: the index is then made again each time.
 
         Raises:
-            TraceFileError: The file cannot be read, or has a line that no message can have.
+            TraceFileError: The file cannot be read, or has a line of more than `MAX_LINE_BYTES`.
         """
         index = cls(path, keep=keep)
         found = index._file_kept.read() if keep else None

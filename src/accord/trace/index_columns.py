@@ -323,6 +323,8 @@ class IndexColumns:
             else:
                 self.kind[row] = RecordKind.REQUEST
                 state.open.setdefault((connection, direction, message.id), row)
+                if len(state.open) > MAX_OPEN:
+                    del state.open[next(iter(state.open))]
             return
         self.kind[row] = RecordKind.ERROR if message.error is not UNSET else RecordKind.RESULT
         asked = state.open.pop((connection, state.reverse[direction], message.id), None)

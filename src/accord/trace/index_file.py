@@ -2,8 +2,8 @@
 
 SQLite has what an index beside a live writer needs: a change is whole or absent after a kill, and readers and writers
 exclude each other. The columns are blobs of `BLOCK_ROWS` values each, so that one value is found by reading one blob,
-and a filter reads the columns that it looks at and no others. The file is a copy of what the trace says: whatever is
-wrong with it, it is made again.
+and a filter reads the columns that it looks at and no others. All of it follows from the trace: an index that is
+damaged, or of another version or trace, is made again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INDEX_VERSION = 2
 APPLICATION_ID = 0x41435458
 """`ACTX`: says that a database is an index of ours."""
 BLOCK_ROWS = 32_768
-_PRINT_BYTES = 4096
+_DIGEST_BYTES = 4096
 _BUSY_SECONDS = 2.0
 
 
@@ -37,12 +37,12 @@ def index_path(trace: Path) -> Path:
 
 
 class KeptState(NamedTuple):
-    """How far an index goes."""
+    """The extent of a kept index, and the state of the trace when it was kept."""
 
     rows: int
     end: int
     """The offset in the trace behind the last indexed line."""
-    print: str
+    digest: str
     """The digest of the trace's first and last indexed bytes: another file has another one."""
     size: int
     """The size of the trace when the index was kept, and below the time of its last change, in nanoseconds."""
@@ -96,13 +96,13 @@ class IndexFile:
             return None
 
     def write(self, columns: IndexColumns, before: KeptState | None, end: int) -> KeptState | None:
-        """Keep what `columns` has more than the kept index had; None where it could not be kept.
+        """Keep the rows that `columns` has and the kept index has not; None where they could not be kept.
 
         Another process may have kept more in the meantime: then nothing is written.
         """
         try:
             status = self.trace.stat()
-            state = KeptState(len(columns), end, self._print(end), status.st_size, status.st_mtime_ns)
+            state = KeptState(len(columns), end, self._digest(end), status.st_size, status.st_mtime_ns)
             with self._database(writable=True) as database:
                 database.execute("begin immediate")
                 if _has_other(database):
@@ -145,18 +145,18 @@ class IndexFile:
     def _fits(self, state: KeptState) -> bool:
         try:
             status = self.trace.stat()
-            # A recorder only appends: what changed, and is as long as before, was changed within.
+            # A recorder only appends: a file that changed and has the same size was changed before its end.
             if status.st_size == state.size and status.st_mtime_ns != state.changed:
                 return False
-            return status.st_size >= state.end and self._print(state.end) == state.print
+            return status.st_size >= state.end and self._digest(state.end) == state.digest
         except (OSError, TypeError, ValueError):
             return False
 
-    def _print(self, end: int) -> str:
+    def _digest(self, end: int) -> str:
         with self.trace.open("rb") as file:
-            digest = hashlib.sha256(file.read(min(_PRINT_BYTES, end)))
-            file.seek(max(0, end - _PRINT_BYTES))
-            digest.update(file.read(min(_PRINT_BYTES, end)))
+            digest = hashlib.sha256(file.read(min(_DIGEST_BYTES, end)))
+            file.seek(max(0, end - _DIGEST_BYTES))
+            digest.update(file.read(min(_DIGEST_BYTES, end)))
         return digest.hexdigest()
 
 
@@ -209,7 +209,7 @@ def _write_block(database: sqlite3.Connection, columns: IndexColumns, number: in
 
 
 def _sum_of(parts: Iterable[bytes]) -> int:
-    """A checksum: SQLite has none for what it keeps."""
+    """A checksum: SQLite has none for its values."""
     found = 0
     for part in parts:
         found = zlib.crc32(part, found)

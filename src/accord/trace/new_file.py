@@ -29,9 +29,9 @@ def check_target(path: str | os.PathLike[str]) -> None:
     except OSError:
         return
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder, and a recording is a file in one", os.fspath(path))
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it", os.fspath(path))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is a device or a pipe, and a recording is a file", os.fspath(path))
+        raise OSError(errno.EINVAL, "it is a device or a pipe; name a new file", os.fspath(path))
 
 
 def create_writer(path: str | os.PathLike[str], **options: Any) -> TraceWriter:

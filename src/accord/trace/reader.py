@@ -3,7 +3,7 @@
 Gzip is recognised, continued files (`part_path`) are followed, and a last line that is not whole is left out: the file
 may still grow, or its writer was killed. Lines that are no records are given as records of the type `unreadable`.
 
-Besides its own format this reads two of Accord's older ones: the lines of `accord run -o wire` and `{t, dir, msg}`.
+Besides `accord-trace` it reads two simpler formats: the lines of `accord run -o wire`, and `{t, dir, msg}`.
 """
 
 from __future__ import annotations
@@ -196,8 +196,8 @@ def wire_record(line: bytes) -> TraceRecord:
 def lines_of(path: Path, offset: int = 0, *, whole: bool = True) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their offsets, without their ends; blank ones are left out.
 
-    So is a last one without its end, unless `whole` is false. Of a line that no message has, the beginning is given. A
-    byte order mark, as editors of other systems put it before a file that they save, is no part of the first line.
+    So is a last one without its end, unless `whole` is false. Of a line of more than `MAX_LINE_BYTES` the beginning is
+    given. A byte order mark, which some editors put before a file that they save, is no part of the first line.
     """
     with path.open("rb") as file:
         at, held, held_bytes = offset or _mark_bytes(file), bytearray(), 0
@@ -250,7 +250,7 @@ def _inflated(file: BinaryIO) -> Iterator[bytes]:
     stream, packed = zlib.decompressobj(wbits=31), b""
     while packed := packed or file.read(_CHUNK_BYTES):
         try:
-            yield stream.decompress(packed, _CHUNK_BYTES)  # a few bytes can stand for very many
+            yield stream.decompress(packed, _CHUNK_BYTES)  # bounded: a few bytes may expand to very many
         except zlib.error:
             return
         packed = stream.unconsumed_tail

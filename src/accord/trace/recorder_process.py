@@ -1,8 +1,8 @@
-"""The recorder of `accord tap`: a forked process that gets what crossed by a pipe, and writes the trace.
+"""The recorder of `accord tap`: a forked process that receives the relayed bytes through a pipe, and writes the trace.
 
-The relay spends one write for each read on it. The recorder outlives a relay that is killed, for as long as it takes to
-record what is in the pipe. It may fail or be killed itself: the relay reports that and goes on. Where there is no fork
-(Windows), the relay's own threads record.
+The relay spends one write for each read on it. The recorder outlives a relay that is killed until the pipe is empty. It
+may fail or be killed itself: the relay reports that and goes on. Where there is no fork (Windows), the relay's own
+threads record.
 
 A frame of the pipe is a number (the stream, or a remark on the process), a time, a length and as many bytes.
 """
@@ -35,10 +35,10 @@ _HEAD = struct.Struct("<BdI")
 _READ_BYTES = 256 * 1024
 
 # A recorder that waits in `read` is woken by every write of the relay, which costs the relay more than the write
-# itself, and takes a core from the two programs. So it rests between two looks into the pipe, unless much is in it; in
-# a steady stream each rest is twice as long as the one before. The end of the relay ends a rest.
+# itself, and takes a core from the two programs. So it pauses between two reads of the pipe, unless much was in it; in
+# a steady stream each pause is twice as long as the one before. The end of the relay ends a pause.
 _SMALL_READ_BYTES = 64 * 1024
-_REST_MILLISECONDS, _LONGEST_REST_MILLISECONDS = 5, 20
+_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 5, 20
 
 _PIPE_BYTES = 1024 * 1024
 _F_SETPIPE_SZ = 1031
@@ -47,7 +47,7 @@ _F_SETPIPE_SZ = 1031
 # a slow one, and not for ever.
 _STUCK_SECONDS = scaled(5.0)
 
-# The recorder may take so long for the rest; a disk that hangs must not hold the exit status of the agent for ever.
+# The limit of the wait for the recorder's end: a disk that hangs must not delay the exit status of the agent for ever.
 _END_SECONDS = 10.0
 _LOOK_SECONDS = 0.002
 
@@ -57,7 +57,7 @@ Report = Callable[[str], None]
 
 
 class RecorderProcess:
-    """The relay's end of the recorder. No method raises, whatever became of the recorder."""
+    """The relay's end of the recorder. No method raises, also when the recorder has failed or ended."""
 
     def __init__(self, pid: int, pipe: int, report: Report) -> None:
         self._pid = pid
@@ -70,12 +70,12 @@ class RecorderProcess:
         self._send(stream, moment, data)
 
     def started(self, pid: int, command: Sequence[str]) -> None:
-        """Tell which program was started."""
+        """Record the start of the program."""
         words = b"\0".join(word.encode("utf-8", "surrogateescape") for word in command)
         self._send(_STARTED, time.monotonic(), b"%d\0%b" % (pid, words))
 
     def ended(self, status: int) -> None:
-        """Tell how the program ended, and wait until everything is recorded."""
+        """Record the end of the program, and wait until everything is recorded, for a bounded time."""
         self._send(_ENDED, time.monotonic(), b"%d" % status)
         self.abandon()
 
@@ -113,7 +113,7 @@ class RecorderProcess:
                     return
                 rest = memoryview(rest)[written:]
         except OSError:
-            # Its end is the end of recording and of nothing else.
+            # The end of the recorder ends the recording alone, not the conversation.
             self._give_up("the recorder has ended")
 
     def _has_room(self) -> bool:
@@ -148,14 +148,14 @@ def start_recorder(open_writer: Callable[[], TraceWriter], report: Report) -> Re
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - only there
 
-        # Bursts fit into it. Where the system refuses, the relay waits a little more often.
+        # Room for many messages at once. Where the system refuses this size, the relay waits more often.
         with suppress(OSError):
             fcntl.fcntl(writing, _F_SETPIPE_SZ, _PIPE_BYTES)
     return RecorderProcess(pid, writing, report)
 
 
 def _be_recorder(pipe: int, open_writer: Callable[[], TraceWriter], report: Report) -> None:
-    # Signals to the relay's group are the agent's business.
+    # Signals to the relay's process group are for the agent.
     os.setsid()
     for name in _IGNORED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -164,23 +164,23 @@ def _be_recorder(pipe: int, open_writer: Callable[[], TraceWriter], report: Repo
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     recorder = _Recorder(open_writer, report)
-    # Without events it tells nothing but the end: that the relay has closed the pipe, or is gone.
+    # Registered without events, so that `poll` returns early only when the relay has closed the pipe or ended.
     end = select.poll()
     end.register(pipe, 0)
-    rest = _REST_MILLISECONDS
+    pause = _PAUSE_MILLISECONDS
     held = b""
     while data := os.read(pipe, _READ_BYTES):
         held = recorder.feed(held + data)
         if len(data) < _SMALL_READ_BYTES:
-            end.poll(rest)
-            rest = min(rest * 2, _LONGEST_REST_MILLISECONDS)
+            end.poll(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_MILLISECONDS)
         else:
-            rest = _REST_MILLISECONDS
+            pause = _PAUSE_MILLISECONDS
     recorder.close()
 
 
 class _Recorder:
-    """Reads frames and records what they say."""
+    """Decodes frames and records their contents."""
 
     def __init__(self, open_writer: Callable[[], TraceWriter], report: Report) -> None:
         self._report = report

@@ -1,7 +1,7 @@
-"""Recording of streams of bytes: cuts what crossed into texts and lines, and hands them to a `TraceWriter`.
+"""Recording of streams of bytes: cuts them into texts and lines, and hands these to a `TraceWriter`.
 
-It sees the bytes after they were forwarded. Whatever fails here is counted as lost and reported once, and never reaches
-the conversation.
+It gets the bytes after they were forwarded. A failure here is reported once and its records are counted as lost; it
+never reaches the conversation.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Recorder:
         self._reader = self._new_reader(self._reader)
         self._skipped_bytes = before
         if is_headers:
-            # The end of its body cannot be told any more: the next header is looked for.
+            # The end of its body is unknown now: the next header is looked for.
             self._skipped_bytes += len(data)
             self._put_cut(t)
         else:
@@ -162,7 +162,7 @@ class LineRecorder(_Recorder):
     def _put(self, text: bytes, t: float, fault: str = "", size: int = 0) -> None:
         self._writer.stderr(text, source=self._source, connection=self._connection, fault=fault, size=size, t=t)
 
-    def _new_reader(self, former: Reader | None = None) -> Reader:  # noqa: ARG002 - lines are all there is
+    def _new_reader(self, former: Reader | None = None) -> Reader:  # noqa: ARG002 - stderr has no other framing
         return LineReader(self._max_bytes)
 
 

@@ -23,7 +23,7 @@ _KEY_MARKERS = (
     b'"env', b"header", b"auth", b"key", b"cookie", b"token", b"secret", b"passw", b"passphrase", b"cred",
     b"bearer",
 )  # fmt: skip
-# A key may be written with escapes: `\\u0074oken`. Nobody does so with letters of ASCII, but any parser reads it.
+# A key may be written with escapes: `\\u0074oken`. No encoder writes letters of ASCII so, but every parser reads it.
 _ESCAPED_LETTER = re.compile(rb"\\u00([2-7][0-9A-Fa-f])")
 
 # No letter or digit stands before it, but for those of an escape: a line break in a JSON string is `\\n`.
@@ -84,7 +84,7 @@ _LONG_SHAPES = {
 # `KEY=value` and `key: value`, for lines that are no JSON: stderr, stray prints, command lines.
 _VALUE = (
     rb"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:(?:bearer|basic)[ ]+)?"
-    # What stands in quotes may have blanks in it.
+    # A quoted value may have blanks in it.
     rb"((?!<secret:)(?:(?<=[\"'])[^\"'\\\r\n]{3,}|[^\s\"'\\,;}\])]{3,}))"
 )
 _ASSIGNMENTS = tuple(

@@ -50,9 +50,9 @@ _STREAM_GAP_SECONDS = 0.006
 _COLLECTED_BYTES = 24 * 1024
 _LONGEST_PAUSE_SECONDS, _SHORTEST_PAUSE_SECONDS = 0.0009, 0.0003
 
-# A descendant of the program may hold its stdout open for ever; so long it may be silent before the tap ends.
+# A descendant of the program may hold its stdout open for ever: after so much silence the tap ends.
 DRAIN_SECONDS = 0.25
-# The client's last bytes are handed over, though the program that they were for has ended.
+# The limit of the wait until the client's last bytes are recorded, after the program has ended.
 LAST_READ_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
 
@@ -68,8 +68,8 @@ class ReadOrder:
         self._take = take
         self._entries: deque[tuple[int, bytes, float]] = deque()
         self._lock = Lock()
-        self._speaker = -1
-        self._row = 0
+        self._latest_stream = -1
+        self._reads_in_row = 0
         self._latest = 0.0
         self._bytes_per_second = 0.0
 
@@ -77,18 +77,18 @@ class ReadOrder:
         """Give a read its place; no bytes mean the end of the stream."""
         now = time.monotonic()
         self._entries.append((stream, data, now))
-        # What an agent writes to stderr says nothing about who speaks.
+        # Stderr is no part of the conversation: it neither begins nor ends a stream of messages.
         if stream != STDERR_STREAM:
             gap = now - self._latest
-            is_next = stream == self._speaker and gap < _STREAM_GAP_SECONDS
-            self._row = self._row + 1 if is_next else 0
+            is_next = stream == self._latest_stream and gap < _STREAM_GAP_SECONDS
+            self._reads_in_row = self._reads_in_row + 1 if is_next else 0
             self._bytes_per_second = len(data) / gap if gap else 0.0
-            self._speaker, self._latest = stream, now
+            self._latest_stream, self._latest = stream, now
 
     def pause_seconds(self, stream: int) -> float:
         """How long to wait for more of a stream; 0 unless the latest reads were all of it, and close together."""
         rate = self._bytes_per_second
-        if self._row < STREAM_READS or stream != self._speaker or not rate:
+        if self._reads_in_row < STREAM_READS or stream != self._latest_stream or not rate:
             return 0.0
         pause = min(_COLLECTED_BYTES / rate, _LONGEST_PAUSE_SECONDS)
         return pause if pause >= _SHORTEST_PAUSE_SECONDS else 0.0
@@ -137,11 +137,11 @@ class Stream:
             is_open = _write(self._target, data) or self._keeps_target
             self.bytes += len(data)
             order.hand_over()
-            # So much at once is no small message: its sender is ahead of us.
+            # A read of this size needs no pause: the sender is ahead of the relay.
             if len(data) < _COLLECTED_BYTES and (pause := order.pause_seconds(self._number)):
                 self.is_idle = True
                 time.sleep(pause)
-        # The end passes on at once, and is handed over behind that.
+        # The end is forwarded at once, and recorded after that.
         if not self._keeps_target:
             os.close(self._target)
         os.close(self._source)
@@ -179,7 +179,7 @@ def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter], report:
         stream.thread.start()
     status = _wait(process)
     _drain((down, errors), up)
-    # The program ended by itself: what it left running is not ours to end.
+    # The program ended by itself: processes that it left running are not ended.
     lineage.disown(marker)
     order.close()
     recorder.ended(status)
@@ -229,7 +229,7 @@ def _take_streams() -> tuple[int, int, int]:
 
 
 def _pass_signals_on(child: list[subprocess.Popen[bytes]]) -> None:
-    """Send what we are sent to the program's process group, and go on until it ends."""
+    """Forward our signals to the program's process group, and go on until the program ends."""
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         if not child:
@@ -247,7 +247,7 @@ def _pass_signals_on(child: list[subprocess.Popen[bytes]]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end of the program, with a hand free for signals."""
+    """Wait for the end of the program, and handle signals meanwhile."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     # A signal in the moment before a blocking call would wait as long as the program runs; a byte in a pipe does not.

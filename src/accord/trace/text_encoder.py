@@ -1,4 +1,4 @@
-"""From texts to the lines of their records: masks secrets, and marks what is no JSON or no UTF-8. No clock, no file."""
+"""The encoder of texts as lines of records: masks secrets, marks texts that are no JSON or no UTF-8. No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TextEncoder", "content"]
 
-# A template pays from so many texts on.
+# A template saves time from so many texts on.
 _TEMPLATE_TEXTS = 8
 
 _NO_RAW = b'"raw":""'
@@ -32,7 +32,7 @@ _skim: Callable[[bytes], object] = msgspec.json.Decoder(msgspec.Raw).decode
 class TextEncoder:
     """Encodes the texts of one file; without a redactor nothing is masked.
 
-    `crossing` is a record with everything but what its text says: it is not changed.
+    `crossing` is a record with all fields but those of its text; it is copied, not changed.
     """
 
     def __init__(self, redactor: Redactor | None) -> None:
@@ -66,7 +66,7 @@ class TextEncoder:
                 try:
                     return before + _encode(text.decode()) + after
                 except UnicodeDecodeError:
-                    pass  # there is an encoding for it
+                    pass  # `self.line` records it as base64
             return self.line(crossing, text)
 
         def lines_of(texts: Sequence[bytes]) -> bytes:

@@ -23,11 +23,11 @@ __all__ = ["MessageFinding", "validate_messages"]
 
 Severity: TypeAlias = Literal["wrong", "tolerated"]
 _SERVED: dict[str, Side] = {"client": "agent", "agent": "client"}
-"""The side that serves what an end sends."""
+"""The side that serves the messages of an end."""
 
 
 class MessageFinding(NamedTuple):
-    """One thing that is wrong with a message, or that its reader had to tolerate."""
+    """One fault of a message, or one value that its reader tolerates."""
 
     row: int
     severity: Severity
@@ -85,7 +85,7 @@ def _message(index: TraceIndex, row: int, edition: Edition, message: ParsedMessa
 
 
 def _side(index: TraceIndex, row: int) -> Side | None:
-    """The side that serves what was sent in a row; None between proxies."""
+    """The side that serves the message of a row; None between proxies."""
     source, target = index.ends(row)
     if source in _SERVED:
         return _SERVED[source]

@@ -1,7 +1,7 @@
 """Writing a trace: lines are appended to a private file, with one write for each read of the wire.
 
-What was flushed survives the end of this process, also by SIGKILL. A disk that fails costs records, which are counted,
-and never an exception in the conversation. Old parts stay: deleting traces is for the programs that know their folder.
+Flushed lines survive the end of this process, also by SIGKILL. A disk that fails costs records, which are counted, and
+never raises into the conversation. Old parts are not deleted here.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TraceWriter:
 
     The file must not exist; it is made for its owner alone, and no link is followed. `raw` records the bytes as they
     are, secrets included. A record for which a file of `max_bytes` has no room begins a new one (`part_path`); a file
-    that is compressed may be larger by one flush, and one with a single record by that. Records wait in memory until
+    that is compressed may be larger by one flush, and one with a single record by that record. Records wait until
     `flush`, which is to be called when the texts of one read have been added; `close` flushes too.
 
     No method raises when the disk fails: `lost` counts the records that are not in the file, and `failure` says why.
@@ -208,7 +208,7 @@ class TraceWriter:
         )
 
     def lose(self, count: int = 1) -> None:
-        """Count records that could not even be made."""
+        """Count records that could not be made."""
         self.lost += count
 
     def flush(self) -> None:
@@ -278,7 +278,7 @@ class TraceWriter:
             return len(lines)
         room = max(0, self._max_bytes - self._written_bytes)
         if self._gzip is not None:
-            # How large they become is known when they are.
+            # The compressed size is known only afterwards.
             fitting = len(lines) if room else 0
         else:
             fitting = len(lines) if len(lines) <= room else lines.rfind(b"\n", 0, room) + 1
@@ -316,7 +316,7 @@ class TraceWriter:
         except OSError as error:
             self.failure = self.failure or error
         if self._gzip is not None:
-            # What was lost is missing in the stream, so nothing can follow it in this file.
+            # The compressed stream has a gap now, so nothing can follow it in this file.
             self._shut()
 
     def _rotate(self) -> None:
@@ -324,7 +324,7 @@ class TraceWriter:
         try:
             file = self._open(part_path(self.path, part))
         except OSError as error:
-            # The present file goes on.
+            # The present part is continued, over its limit.
             self.failure = self.failure or error
             self._max_bytes = None
             return

@@ -70,7 +70,7 @@ async def connect_http(address: str, options: RemoteOptions | None = None) -> Tr
 
     The first request is the `initialize` that is sent: where there is no agent, `receive` raises `ConnectFailed`. A
     stream that breaks is continued where the server gives ids; otherwise its loss is the end of the connection.
-    `RemoteOptions.on_link` gets to know either. Proxies are those of the environment. No redirect is followed.
+    `RemoteOptions.on_link` gets a report of either. Proxies are those of the environment. No redirect is followed.
 
     Raises:
         ValueError: The address or a header is not usable.
@@ -196,7 +196,7 @@ class HttpTransport(RemoteTransport):
         return is_success(response)
 
     def acknowledge(self, stream: Stream, cursor: str) -> None:
-        """Let the server forget what was received of a stream."""
+        """Let the server forget the received messages of a stream."""
         self._cursors[stream] = cursor
         if self._acknowledging is None or self._acknowledging.done():
             self._acknowledging = self._loop.create_task(self._acknowledge())
@@ -275,7 +275,7 @@ class HttpTransport(RemoteTransport):
         if message.kind != "request" or not self._has_answers_in_replies:
             await delivering
             return
-        # The reply may come with the end of a turn: what the turn needs meanwhile, an answer or its end, overtakes it.
+        # The reply may come at the end of a turn only: messages that the turn needs, such as an answer, overtake it.
         task = self._begin(self._or_fail(delivering))
         await asyncio.wait([task], timeout=OVERTAKE_SECONDS)
 
@@ -286,7 +286,7 @@ class HttpTransport(RemoteTransport):
             self._fail(failure)
 
     async def _open_for(self, message: Envelope, session: str) -> None:
-        """Open the stream of a session for the answer to a request; the end of one that is not open here needs it too.
+        """Open the stream of a session for the answer to a request, also to one that ends a session not open here.
 
         Some servers do not know that session, and answer on the connection stream. The request waits for the stream:
         where the session was closed a moment ago, the server would write the answer to the reader that has just left.
@@ -334,10 +334,10 @@ class HttpTransport(RemoteTransport):
         return response, body
 
     def _check_first(self, response: httpx2.Response, body: bytes) -> None:  # noqa: ARG002 - a subclass needs it
-        """Whether the answer to `initialize` is one.
+        """Check the reply to `initialize`.
 
         Raises:
-            ConnectFailed: It is not.
+            ConnectFailed: It has another status than success, or no message.
         """
         if not is_success(response):
             raise refusal_of(response.status_code)
@@ -395,7 +395,7 @@ class HttpTransport(RemoteTransport):
             self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
 
     def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> bool:
-        """Take the message in a reply. JSON that is none is dropped: what we answer to it would be answered in turn."""
+        """Take the message in a reply. Other JSON is dropped: our error answer to it would be answered in turn."""
         kind = read_envelope(body).kind if body and is_json(response) else "other"
         if kind == "other":
             return False
@@ -408,7 +408,7 @@ class HttpTransport(RemoteTransport):
         return True
 
     async def _receive_late(self, answer: bytes) -> None:
-        """Take an answer that may have overtaken what the server wrote to the stream of its session before."""
+        """Take an answer that may have overtaken earlier messages on the stream of its session."""
         await asyncio.sleep(OVERTAKE_SECONDS)
         self._receive(answer, None)
 

@@ -1,4 +1,4 @@
-"""The reply of a server of streamable HTTP: what kind it is, its body as one text, or as the texts of its events.
+"""The reply of a server of streamable HTTP: its kind, its body as one text, or the texts of its events.
 
 `http_stream` reads the events of a GET, which go on for ever; those of a POST end with its answer.
 """
@@ -50,7 +50,7 @@ def _type_of(response: httpx2.Response) -> str:
 
 
 def retry_seconds(response: httpx2.Response) -> float:
-    """How long the server wants to be left alone; 0 where it does not say, or names a date."""
+    """The pause that the server asks for (`Retry-After`); 0 where it asks for none, or names a date."""
     value = str(response.headers.get("retry-after", ""))
     return float(value) if value.isascii() and value.isdigit() and len(value) <= _RETRY_DIGITS else 0.0
 

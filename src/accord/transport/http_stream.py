@@ -1,7 +1,7 @@
 """One stream of streamable HTTP: a GET that is read as server-sent events, and opened again when it ends.
 
-`AwaitedAnswers` knows which answers need a stream, for servers that have none; `ReplayBarriers` holds back those that
-overtake what a stream brings.
+`AwaitedAnswers` has the answers that need a stream, for servers that have none; `ReplayBarriers` holds back answers
+that overtake the messages of a stream.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class StreamOwner(Protocol):
-    """The transport, as its streams see it."""
+    """The part of the transport that its streams use."""
 
     options: RemoteOptions
 
@@ -103,7 +103,7 @@ class HttpStream:
         self._is_lost = False
         """Whether the loss of the link was reported, and its return was not."""
         self._pause_seconds = 0.0
-        """How long the server wants a reader to wait that it has sent away."""
+        """The pause that the server asked for when it ended or refused the stream."""
         self.is_absent = False
         """Whether the server has no such stream: its messages come on the connection stream, or in replies."""
         loop = asyncio.get_running_loop()
@@ -224,7 +224,7 @@ class HttpStream:
     async def _finish(self, reader: SseReader) -> None:
         """The server ended the stream, perhaps in the middle of an event."""
         self._pause_seconds = (reader.retry or 0) / 1000
-        # Where there are ids, whatever is behind the last whole event comes again.
+        # Where there are ids, the rest behind the last whole event comes again.
         text = None if self._can_continue else last_text(reader)
         if text is not None:
             self._retry.succeeded()
@@ -278,7 +278,7 @@ class AwaitedAnswers:
         self._awaited.discard(name)
 
     def check(self) -> None:
-        """Look again: the server was found to lack a stream."""
+        """Check again, when the server was found to lack a stream."""
         for name in self._awaited:
             self._check(name)
 
@@ -310,7 +310,7 @@ class ReplayBarriers:
         """The answers, by the ids of their barriers."""
 
     def passes(self, message: Envelope) -> bool:
-        """Whether a message is the answer to a barrier; then what it held back is delivered."""
+        """Whether a message is the answer to a barrier; then the answer that was held back is delivered."""
         if message.kind != "answer" or message.id not in self._held:
             return False
         self._release(message.id)

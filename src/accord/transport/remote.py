@@ -69,7 +69,7 @@ class LinkReport:
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """How an address is reached. A token never appears in a representation of this."""
+    """The options of a connection to an address. A token never appears in a representation of this."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sent with every request."""
@@ -84,7 +84,7 @@ class RemoteOptions:
     reconnect_seconds: float | None = 60.0
     """How long a lost link is tried again; at most as long as the server keeps the connection."""
     on_link: Callable[[LinkReport], None] = lambda _: None
-    """Called when the link breaks, comes back, or does not."""
+    """Called when the link breaks, is back, or is given up."""
 
 
 def is_address(text: str) -> bool:
@@ -146,7 +146,7 @@ def _is_loopback(host: str) -> bool:
 
 @contextlib.contextmanager
 def needs_extra() -> Iterator[None]:
-    """Around the import of the packages that addresses need.
+    """A context for the import of the packages that addresses need.
 
     Raises:
         ConnectFailed: They are not installed.
@@ -214,7 +214,7 @@ class Retry:
 
 
 class RemoteTransport:
-    """A `Transport` of which a subclass moves the texts: from `_take_outgoing`, and to `_deliver`."""
+    """A `Transport` of which a subclass moves the texts: from `_outgoing` to the link, and from there to `_deliver`."""
 
     def __init__(self, flush_seconds: float = FLUSH_SECONDS) -> None:
         self._loop = asyncio.get_running_loop()
@@ -358,7 +358,7 @@ class RemoteTransport:
         self._wake_receiver()
 
     async def close(self) -> None:
-        """See `Transport.close`; what was sent is written for a few seconds at most."""
+        """See `Transport.close`; queued texts are written for a few seconds at most."""
         if self._closed:
             await self._gone.wait()
             return
@@ -389,5 +389,5 @@ class RemoteTransport:
         raise NotImplementedError
 
     async def _shut_down(self) -> None:
-        """Let go of everything; bounded in time."""
+        """Release everything; bounded in time."""
         raise NotImplementedError

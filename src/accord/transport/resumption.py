@@ -1,7 +1,7 @@
 """Taking a connection up again on a new link: the client's half of docs/remote-wire.md, without I/O.
 
 The functions serve either transport; `WebSocketResumption` is the whole state of a WebSocket connection
-that outlives its sockets. A server without the advertisement costs one look at its answer to `initialize`.
+that outlives its sockets. A server without the advertisement costs one search in its answer to `initialize`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ACKNOWLEDGE_BYTES = 64 * 1024
 ACKNOWLEDGE_TEXTS = 64
 """How much is received before it is acknowledged."""
 
-# What was sent and is not acknowledged is kept: beyond this the next text waits.
+# Sent texts are kept until they are acknowledged: beyond this the next text waits.
 MAX_UNACKNOWLEDGED_BYTES = 4 * 1024 * 1024
 
 _RESUME = "_accord/resume"
@@ -83,8 +83,8 @@ def acknowledgement(cursor: str, session_id: str | None = None) -> bytes:
 class WebSocketResumption:
     """The texts to send next, and the received texts for the connection above.
 
-    `next_text` gives what to write now, from the queue of the connection above or of its own; `receive` takes what was
-    read, and `begin_link` is called for every socket after the first.
+    `next_text` gives the text to write now, from the queue of the connection above or of its own; `receive` takes a
+    text that was read, and `begin_link` is called for every socket after the first.
     """
 
     def __init__(self, max_unacknowledged_bytes: int = MAX_UNACKNOWLEDGED_BYTES) -> None:
@@ -165,7 +165,7 @@ class WebSocketResumption:
         )
 
     def receive(self, text: bytes) -> bool:
-        """Take what was read; whether it is for the connection above."""
+        """Take a text that was read; whether it is for the connection above."""
         if self._phase == "open":
             if self.advertisement is None:
                 return True
@@ -211,7 +211,7 @@ class WebSocketResumption:
         self._acknowledged_received, self._unacknowledged_bytes = self._received, 0
 
     def _drop_acknowledged(self, cursor: str | None) -> bool:
-        """Forget what the server has; False if it claims what it cannot have."""
+        """Forget the texts that the server has; False if its cursor is not possible."""
         if cursor is None or not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 15:  # noqa: PLR2004
             return False
         count = int(cursor)

@@ -1,6 +1,6 @@
 """The routing of messages to streams of streamable HTTP, for both sides: tables and two state machines, without I/O.
 
-The text of the transport has moved several times, and servers differ; what must change with it is here. A stream is
+The text of this transport is still a draft, and servers differ; everything that depends on it is here. A stream is
 named by its session's id; None is the connection stream. Other transports have one stream and need no routes.
 """
 
@@ -33,7 +33,7 @@ Stream: TypeAlias = str | None
 """The id of the session whose stream it is; None for the connection stream."""
 
 CONNECTION_METHODS = frozenset({"initialize", "authenticate", "auth/login", "logout", "session/new", "session/list"})
-"""Requests of the connection, whatever their params say; so is every method that begins with `$/`."""
+"""Requests of the connection, also where their params name a session; so is every method that begins with `$/`."""
 
 OPENING_METHODS = frozenset({"session/load", "session/resume", "session/fork"})
 """Requests that replay a session: the replay and the answer take one stream, in order."""
@@ -92,7 +92,7 @@ _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 def read_agent_envelope(text: bytes | bytearray) -> Envelope:
     """The envelope of a text that an agent sent: the beginning of an update is enough.
 
-    Never for what a client sends to a host: behind the beginning of an update may be a second `method`, which counts.
+    Never for a client's text at a host: behind the beginning of an update may be a second `method`, which counts.
     """
     head = _UPDATE_HEAD.match(text)
     if head is not None:
@@ -171,8 +171,8 @@ def scope_of(message: Envelope) -> Stream:
 class ServerRoutes:
     """The stream of every message that a server sends on one connection.
 
-    Tell it every message of the client, in the order in which they take effect; ask it for every message of the agent,
-    in order. What is remembered is one entry per request that is open.
+    Call `received` for every message of the client, in the order in which they take effect, and `stream_of` for every
+    message of the agent, in order. It remembers one entry per open request.
     """
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class ServerRoutes:
         """The streams of the calls that open a session just now: its replay takes that of the first."""
 
     def received(self, message: Envelope, *, header: str | None = None, has_reader: bool = False) -> None:
-        """A message of the client has come; `header` is its `Acp-Session-Id`.
+        """Take a message of the client; `header` is its `Acp-Session-Id`.
 
         `has_reader` says whether the stream of its session is being read: known servers and clients disagree on which
         stream a replay takes, and all clients accept the session's stream if they read it and the connection's if not.
@@ -239,7 +239,7 @@ class ClientRoutes:
         return session
 
     def received(self, message: Envelope) -> SessionChange | None:
-        """A message of the server has come; what it says of a session's life, if anything."""
+        """Take a message of the server; returns the session that it opens or ends, if there is one."""
         if message.kind == "request":
             session = scope_of(message)
             if session is not None:

@@ -46,7 +46,7 @@ async def connect_websocket(address: str, options: RemoteOptions | None = None) 
     """Connect to an agent at a `ws` or `wss` address.
 
     Where the server has `accord/resume` (docs/remote-wire.md), a lost socket is replaced by a new one and nothing is
-    missed; otherwise its loss is the end. `RemoteOptions.on_link` gets to know either. Proxies are those of the
+    missed; otherwise its loss is the end. `RemoteOptions.on_link` gets a report of either. Proxies are those of the
     environment. No redirect is followed.
 
     Raises:
@@ -267,7 +267,7 @@ class WebSocketLink(ClientConnection):
         await asyncio.shield(self.connection_lost_waiter)
 
     async def ping_for_ever(self) -> None:
-        """Ask for a sign of life now and then, and end a socket that gives none.
+        """Send pings at intervals, and end a socket that does not answer.
 
         Not the pings of the package: while reading is paused no answer can be read, and that is not the peer's fault.
         """

@@ -86,7 +86,7 @@ def root_of(error: BaseException) -> BaseException:
 
 
 def misshapen(error: ValidationError) -> str:
-    """Where an answer is not as MCP says."""
+    """The first place where an answer does not fit MCP, and the reason."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else first["msg"]

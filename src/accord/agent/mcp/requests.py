@@ -161,8 +161,9 @@ async def list_tools(session: ClientSession, server: str, caller: McpCaller) -> 
     """All tools, page by page.
 
     Raises:
-        McpNonsense: The pages do not end. MCPError: The server refused. pydantic.ValidationError: The answer is no
-        valid list.
+        McpNonsense: The pages do not end.
+        MCPError: The server refused.
+        pydantic.ValidationError: The answer is no valid list.
     """
     tools: list[McpTool] = []
     if session.server_capabilities is None or session.server_capabilities.tools is None:

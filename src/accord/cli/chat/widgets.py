@@ -25,7 +25,7 @@ from textual.widgets.selection_list import Selection
 
 from accord.cli.show.line import Line
 from accord.cli.show.presentation import block_label
-from accord.display import EMPTY, SafeText, colours_kept, filled, joined, own, part_of, prose, safe_lines
+from accord.display import EMPTY, SafeText, colours_kept, filled, joined, own, part_of, prose
 from accord.session.content import Block, Text
 
 MUTED = "$foreground-muted"
@@ -63,11 +63,6 @@ def block_content(block: Block) -> Content:
 
 def styled(*parts: tuple[SafeText, str | Style], style: str | Style = "") -> RichText:
     return RichText.assemble(*parts, style=style, no_wrap=True)
-
-
-def styled_lines(text: SafeText, style: str = "") -> list[RichText]:
-    """Several lines for `Lines`, in one style."""
-    return [styled((line, ""), style=style) for line in safe_lines(text) or [text]]
 
 
 def chopped(text: SafeText, width: int) -> list[SafeText]:

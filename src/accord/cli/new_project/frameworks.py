@@ -13,7 +13,7 @@ __all__ = ["NATIVE", "FrameworkTexts"]
 
 
 class FrameworkTexts(NamedTuple):
-    """The texts of a project on one framework, and what it depends on."""
+    """The texts of a project on one framework, and its requirement."""
 
     requirement: str
     agent: str
@@ -24,7 +24,7 @@ class FrameworkTexts(NamedTuple):
 
 
 _TEST = '''\
-"""What the agent does, with both ends of the conversation in this process and a model that needs no key."""
+"""The answers of the agent, with both ends of the conversation in this process and a model that needs no key."""
 
 import asyncio
 
@@ -58,7 +58,7 @@ def test_a_session_has_more_than_one_prompt() -> None:
 
 
 def _agent(kind: str, imports: str, model: str, assistant: str) -> str:
-    """The module of an agent: `kind` says what it is, `model` which models it takes."""
+    """The module of an agent: `kind` describes the agent, `model` the models that it takes."""
     return f'''\
 """$title: {kind} that every editor with the Agent Client Protocol can use."""
 
@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
 def _offline(code: str) -> str:
     return f'''\
-"""A model that needs no key and no network: it has the words counted, and says how many there are."""
+"""A model that needs no key and no network: it calls the tool that counts words, and answers with the number."""
 
 {code}'''
 
@@ -224,7 +224,7 @@ from openai.types.responses import (
 
 class OfflineModel(Model):
     async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
-        raise NotImplementedError("an editor gets streams alone")
+        raise NotImplementedError("this model only streams")
 
     async def stream_response(self, instructions: Any, items: Any, *more: Any, **options: Any) -> AsyncIterator[Any]:
         last = items[-1]
@@ -334,7 +334,7 @@ class OfflineModel(Model):
         return {}
 
     async def structured_output(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
-        raise NotImplementedError("Strands asks by a tool")
+        raise NotImplementedError("this model only streams")
         yield
 
     async def stream(self, messages: Any, *more: Any, **options: Any) -> AsyncIterator[Any]:

@@ -35,7 +35,7 @@ if __name__ == "__main__":
 '''
 
 PLAIN_TEST = '''\
-"""What the agent does, with both ends of the conversation in this process."""
+"""The answers of the agent, with both ends of the conversation in this process."""
 
 import asyncio
 

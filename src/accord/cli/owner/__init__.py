@@ -51,7 +51,8 @@ class OwnerConnection:
         """Read the first line.
 
         Raises:
-            CommandFailure: The process is of a later version. OSError, ValueError: Its greeting cannot be read.
+            CommandFailure: The process is of a later version.
+            OSError, ValueError: Its greeting cannot be read.
         """
         self._socket.settimeout(HELLO_SECONDS)
         hello = json.loads(self._file.readline())
@@ -137,7 +138,7 @@ def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = F
         CommandFailure: There is none.
     """
     if not owner_sockets.is_supported():
-        raise UsageFailure("this system has no sockets for it: sessions of other processes cannot be reached")
+        raise UsageFailure("sessions of other processes cannot be reached: this system has no Unix sockets")
     known, silent = live_sessions()
     found = [each for each in known if not running or each.running]
     matching = [each for each in found if all(each.is_called(word) for word in words)]
@@ -161,13 +162,13 @@ def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = F
 
 
 def only_one(found: Sequence[LiveSession], verb: str) -> LiveSession:
-    """The only session of several words.
+    """The only session that was found.
 
     Raises:
         CommandFailure: There are several.
     """
     if len(found) > 1:
         names = "; ".join(f"{each.agent} {each.session_id}" for each in found[:5])
-        message = f"several sessions are meant: {names}"
+        message = f"several sessions match: {names}"
         raise CommandFailure(Status.USAGE, "session", message, advice=f"Name one: accord {verb} SESSION")
     return found[0]

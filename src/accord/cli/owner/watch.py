@@ -132,7 +132,7 @@ def watch(wanted: LiveSession, form: Form) -> int:
                 runs = _runs_after(record, runs=runs)
                 show(record)
         except OSError:
-            """As if it had been closed."""
+            pass  # as if it had been closed
     if runs:
         message = f"the process {wanted.pid}, which ran the session, is gone"
         raise CommandFailure(Status.NO_AGENT, "session", message)

@@ -73,7 +73,7 @@ def _cancel(wanted: LiveSession, seconds: float) -> str:
             message = f"{wanted.session_id} was asked to stop, and its turn was not over after {seconds:g} s"
             raise CommandFailure(Status.TIMEOUT, "session", message) from None
         except OSError:
-            """The process has ended, and the turn with it."""
+            pass  # the process has ended, and the turn with it
     raise _over(wanted)
 
 

@@ -46,8 +46,8 @@ def _parser() -> Parser:
     parser.add_argument("name", nargs="?", metavar="NODE|FILE", help="of drain, export and import")
     add_store_option(parser)
     parser.add_argument("--search", metavar="TEXT", help="sessions whose title or messages have these words")
-    parser.add_argument("--principal", metavar="NAME", help="sessions of this one; import: whose they are from now on")
-    parser.add_argument("--limit", type=count_of, default=50, metavar="N", help="so many at most; 50 unless given")
+    parser.add_argument("--principal", metavar="NAME", help="only its sessions; import: it gets the sessions")
+    parser.add_argument("--limit", type=count_of, default=50, metavar="N", help="at most this many; 50 unless given")
     parser.add_argument("--json", action="store_true", help="one JSON value")
     return parser
 
@@ -92,7 +92,8 @@ async def _nodes(store: PostgresStore, options: argparse.Namespace) -> int:
                 exact(node.name),
                 filled("{}", node.sessions),
                 own("draining" if node.draining else "ready"),
-                filled("{:.1f} s", max(node.until - now, 0.0)),
+                # By the clock of the database: that of this machine may differ.
+                filled("{:.1f} s", max(node.left_seconds, 0.0)),
                 exact(node.version),
                 ago(node.started_at, now),
                 exact(node.address),

@@ -30,7 +30,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 def _parser() -> Parser:
     parser = Parser("new", USAGE, "Write a small project with an agent.", EXAMPLES)
     parser.add_argument(
-        "name", metavar="NAME", help="of the project and of its program: small letters, digits, hyphens"
+        "name", metavar="NAME", help="of the project and of its program: lower-case letters, digits, hyphens"
     )
     parser.add_argument("--framework", choices=FRAMEWORKS, default="plain", help="the framework of the agent")
     return parser
@@ -50,7 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         or module == "accord"
     ):
         raise UsageFailure(
-            f"{name!r} is no name for a project", advice="Small letters, digits and hyphens, and no module of Python"
+            f"{name!r} is no name for a project",
+            advice="Use lower-case letters, digits and hyphens, and no module of Python",
         )
     folder = Path(name)
     if folder.exists():

@@ -81,19 +81,19 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         raise UsageFailure(f"cannot read {options.trace}: {error.strerror or 'it is no file'}") from error
     # As agent, stdout is the protocol's.
-    say = remark if command is None else put
-    report = ReplayReport(lambda deviation: _show(deviation, say))
+    show_line = remark if command is None else put
+    report = ReplayReport(lambda deviation: _show(deviation, show_line))
     if command is None:
         asyncio.run(_be_agent(conversation, options, report))
     else:
         asyncio.run(_be_client(conversation, options, report, command))
     count = len(report.deviations)
-    say(filled("replayed: {} messages found in the recording, {} deviations", report.matched, count))
+    show_line(filled("replayed: {} messages found in the recording, {} deviations", report.matched, count))
     return Status.FAILED if count else Status.DONE
 
 
 def _conversion(path: str) -> str:
-    """The line that makes a trace of ours of a recording that only `accord trace` reads; or nothing."""
+    """The advice to convert a recording that only `accord trace` reads; "" for any other file."""
     from accord.trace.imports.recognition import NATIVE, recognise  # noqa: PLC0415 - only when something is wrong
 
     try:
@@ -103,9 +103,9 @@ def _conversion(path: str) -> str:
     return "" if is_ours else f"Convert it first: accord trace {spelled([path])} --as accord-trace -o FILE"
 
 
-def _show(deviation: Deviation, say: Callable[[SafeText], None]) -> None:
+def _show(deviation: Deviation, show_line: Callable[[SafeText], None]) -> None:
     for line in deviation_lines(deviation):
-        say(line)
+        show_line(line)
 
 
 async def _be_agent(conversation: RecordedConversation, options: argparse.Namespace, report: ReplayReport) -> None:

@@ -67,25 +67,29 @@ def _parser() -> Parser:
     parser.add_argument("--port", type=count_of, default=DEFAULT_PORT, help="0 takes any free port; 8765 unless given")
     parser.add_argument("--token-file", metavar="FILE", help="hashed tokens with their principals")
     parser.add_argument("--add-token", metavar="NAME", help="add a token for NAME to the file, print it once, and end")
-    parser.add_argument("--expires", type=count_of, metavar="DAYS", help="of the token that is added")
-    parser.add_argument("--token-root", metavar="DIR", help="the root of the token that is added")
+    parser.add_argument("--expires", type=count_of, metavar="DAYS", help="the lifetime of the added token")
+    parser.add_argument("--token-root", metavar="DIR", help="the root of the added token's principal")
     parser.add_argument("--token", action=_NoSecrets, help=argparse.SUPPRESS)
     parser.add_argument("--tls-cert", metavar="FILE", help="the certificate chain, PEM")
     parser.add_argument("--tls-key", metavar="FILE", help="its key, PEM; not readable by others")
-    parser.add_argument("--behind-proxy", action="store_true", help="a reverse proxy has the TLS: listen without it")
-    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a host name of requests")
+    parser.add_argument("--behind-proxy", action="store_true", help="listen without TLS: a reverse proxy has it")
+    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a further name of this host")
     parser.add_argument("--allow-origin", action="append", default=[], metavar="ORIGIN", help="pages that may connect")
-    parser.add_argument("--root", metavar="DIR", help="sessions work inside it; the current directory unless given")
+    parser.add_argument("--root", metavar="DIR", help="the root of all sessions; the current directory unless given")
     parser.add_argument("--allow-stdio-mcp", action="store_true", help="clients may start MCP servers on this machine")
     parser.add_argument("--max-connections", type=count_of, metavar="N", help="of all principals; 1024 unless given")
-    parser.add_argument("--max-sessions", type=count_of, metavar="N", help="open ones of a principal; 256 unless given")
     parser.add_argument(
-        "--grace", type=seconds_of, metavar="S", help="a lost connection is kept so long; 60 unless given"
+        "--max-sessions", type=count_of, metavar="N", help="open sessions of one principal; 256 unless given"
     )
     parser.add_argument(
-        "--on-disconnect", choices=("continue", "cancel"), help="a turn whose client does not come back"
+        "--grace", type=seconds_of, metavar="S", help="seconds that a lost connection is kept; 60 unless given"
     )
-    parser.add_argument("--drain", type=seconds_of, metavar="S", help="open requests have so long after SIGTERM; 30")
+    parser.add_argument(
+        "--on-disconnect", choices=("continue", "cancel"), help="of a turn whose client does not come back"
+    )
+    parser.add_argument(
+        "--drain", type=seconds_of, metavar="S", help="seconds for open requests after SIGTERM; 30 unless given"
+    )
     add_node_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no access log")
     add_log_option(parser, "the wire of all connections")
@@ -133,7 +137,7 @@ def _serve(
     if store is not None:
         application.on_closed(store.close)
 
-    def tell(host: str, port: int) -> None:
+    def show_addresses(host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         remark(filled("serving at ws{}://{}:{}/acp and http{}://{}:{}/acp", scheme, shown, port, scheme, shown, port))
         if token:
@@ -148,7 +152,7 @@ def _serve(
             store.address = f"http{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     try:
-        run_server(application, listener, limits, tell, bound)
+        run_server(application, listener, limits, show_addresses, bound)
     except (StoreError, LocalProtocolError, OSError) as error:
         raise _start_failure(options, error) from error
 
@@ -186,12 +190,10 @@ def _check_address(options: argparse.Namespace) -> None:
         return
     if not options.tls_cert and not options.behind_proxy:
         advice = "Give --tls-cert and --tls-key, or --behind-proxy if a reverse proxy has the TLS"
-        raise UsageFailure(
-            f"{options.host} is not this machine alone: tokens would be sent in the clear", advice=advice
-        )
+        raise UsageFailure(f"other machines can reach {options.host}: tokens would be sent unencrypted", advice=advice)
     if not options.token_file and not os.environ.get(TOKEN_VARIABLE):
         advice = "Make one: accord serve --token-file FILE --add-token NAME"
-        raise UsageFailure(f"{options.host} is not this machine alone: it needs a token file", advice=advice)
+        raise UsageFailure(f"other machines can reach {options.host}: it needs a token file", advice=advice)
 
 
 def _is_loopback(host: str) -> bool:
@@ -301,7 +303,7 @@ def _fleet_application(
 
 
 def _owners(options: argparse.Namespace, name: str) -> Path | None:
-    """Where it is kept which principal a session belongs to."""
+    """The file that keeps the principal of each session."""
     if options.token_file is None:
         return None
     from accord.stores import default_path  # noqa: PLC0415 - only here

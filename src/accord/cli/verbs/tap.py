@@ -1,6 +1,6 @@
-"""`accord tap`: between an editor and an agent; passes every byte and records what crossed.
+"""`accord tap`: a relay between an editor and an agent, which passes every byte unchanged and records it.
 
-Everything that only the recorder needs is imported when the agent runs already.
+Everything that only the recorder needs is imported after the start of the agent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 
 def _parser() -> Parser:
-    parser = Parser("tap", USAGE, "Record what an agent and its client say to each other.", EXAMPLES)
+    parser = Parser("tap", USAGE, "Record the messages between an agent and its client.", EXAMPLES)
     parser.add_argument("-w", "--write", metavar="FILE", help="record into this file")
     parser.add_argument("--raw", action="store_true", help="record every byte as it is, secrets too")
     parser.add_argument("--gzip", action="store_true", help="compress the file")
@@ -47,7 +47,7 @@ def _parser() -> Parser:
         "--max-bytes", type=count_of, metavar="N", help="go on in a new file from this size on; 256 MiB unless given"
     )
     parser.add_argument(
-        "--keep", type=count_of, metavar="N", help="of the traces in the state folder; the last 100 unless given"
+        "--keep", type=count_of, metavar="N", help="how many traces the state folder keeps; 100 unless given"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="name the file on stderr")
     return parser
@@ -79,7 +79,7 @@ def _check_target(path: str) -> None:
     try:
         check_target(path)
     except OSError as error:
-        advice = "Name a file; to record nothing, start the agent without accord tap"
+        advice = "To record nothing, start the agent without accord tap"
         raise UsageFailure(f"-w {path}: {error.strerror}", advice=advice) from error
 
 
@@ -87,7 +87,7 @@ def _report(sentence: str) -> None:
     try:
         remark(filled("tap: {}", exact(sentence)))
     except OSError:
-        """Our stderr is closed, and the conversation goes on all the same."""
+        return  # our stderr is closed, and the conversation goes on all the same
 
 
 def _open(options: argparse.Namespace, command: Sequence[str], pid: int) -> TraceWriter:

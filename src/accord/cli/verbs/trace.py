@@ -47,17 +47,17 @@ def _parser() -> Parser:
         "--session", metavar="S", default="", help="of this session; the beginning or the end of its id is enough"
     )
     which.add_argument(
-        "--method", metavar="M", default="", help="of this method or kind of update; * at the end for more"
+        "--method", metavar="M", default="", help="of this method or kind of update; * at the end is any rest"
     )
     which.add_argument("--from", dest="source", metavar="END", default="", help="sent by client, agent, proxy:0, ...")
-    which.add_argument("--grep", metavar="RE", default="", help="whose text has this regular expression")
+    which.add_argument("--grep", metavar="RE", default="", help="whose text this regular expression matches")
     which.add_argument("--errors", action="store_true", help="error answers and faulty texts")
     what = parser.add_argument_group("what is done").add_mutually_exclusive_group()
     what.add_argument("--stats", action="store_true", help="counts, sizes and latencies by method")
     what.add_argument(
         "--validate", action="store_true", help="judge each message by its edition, and the conversation by the rules"
     )
-    what.add_argument("--follow", action="store_true", help="go on with what is recorded now")
+    what.add_argument("--follow", action="store_true", help="show new records as they are recorded")
     what.add_argument("--as", dest="form", choices=tuple(EXPORTS), help="write it in another format")
     parser.add_argument("-o", "--output", metavar="FILE", help="with --as: where to; stdout unless given")
     parser.add_argument("--raw", action="store_true", help="with --as: do not mask secrets that the recording has")
@@ -117,7 +117,7 @@ def _done(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, progr
         screen.lines(statistics_lines(index, statistics_of(index, index.select(wanted))))
     elif given.follow:
         if not trace.is_original:
-            raise UsageFailure(f"{given.file} does not grow: only plain traces of ours are followed")
+            raise UsageFailure(f"{given.file} cannot be followed: only one uncompressed accord-trace file can")
         _follow(screen, index, wanted)
     else:
         _show(screen, trace, index, wanted)
@@ -164,7 +164,7 @@ def _export(given: argparse.Namespace, trace: PlainTrace, index: TraceIndex, wan
 
 
 def _follow(screen: TextScreen, index: TraceIndex, wanted: RowFilter) -> None:
-    """Show what there is and what comes, also in later parts, until the user stops it."""
+    """Show the present records and new ones, also of later parts, until the user stops it."""
     begin = 0.0
     first, part, shown = index.path, 1, 0
     remark(own("following; stop with Ctrl-C"))

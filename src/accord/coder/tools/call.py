@@ -17,7 +17,7 @@ from accord.session.option import Command
 from accord.session.tool import Location, ToolKind
 
 MAX_RUNNING = 8
-# Those that have ended are remembered up to this number, the latest of them.
+# Ended commands are remembered up to this number, the latest of them.
 MAX_KEPT = 32
 
 
@@ -93,14 +93,14 @@ class SessionWork:
 
 
 Delegation: TypeAlias = Callable[[str, Tool], Awaitable[str]]
-"""Has a task done by a sub-agent, which shows what it says in the tool call; gives its report."""
+"""Runs a task in a sub-agent, whose text is shown in the tool call; returns its report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The context of a call: its turn, the tool call that is shown, the permission gate, and what its session has.
+    """The context of a call: its turn, the tool call that is shown, the permission gate, and the session's state.
 
-    `changes` notes what is changed in files. A sub-agent has no `delegate`.
+    `changes` records the changes of files. A sub-agent has no `delegate`.
     """
 
     turn: Turn
@@ -130,11 +130,11 @@ class ToolInvocation(Protocol):
         """Whether the user may stop it alone."""
 
     async def run(self, work: Work) -> ToolOutcome:
-        """Do it.
+        """Carry out the call.
 
         Raises:
-            NotAllowed: It may not.
-            ToolFailed: It could not; the text is for the user and the model.
+            NotAllowed: A rule or the user refused it.
+            ToolFailed: It failed; the text is for the user and the model.
         """
 
 
@@ -166,7 +166,7 @@ class BuiltIn(msgspec.Struct):
         """A call with these arguments.
 
         Raises:
-            BadArguments: They are none for this tool.
+            BadArguments: They do not fit this tool.
         """
         try:
             call: Any = msgspec.convert(arguments, cls, strict=False)

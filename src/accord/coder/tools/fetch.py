@@ -36,7 +36,7 @@ _LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 
 @dataclass(frozen=True, slots=True)
 class PageAddress:
-    """An address over http or https; `host` is as it is looked up, `target` what the server is asked for."""
+    """An address over http or https; `host` is the name that is looked up, `target` the request target."""
 
     scheme: str
     host: str
@@ -69,7 +69,7 @@ def parse_address(text: str, base: PageAddress | None = None) -> PageAddress:
     """The address of a page; relative to another where there is a `base`.
 
     Raises:
-        ToolFailed: It is none that is read here.
+        ToolFailed: It is no valid address, or of a kind that is not read.
     """
     whole = text.strip() if base is None else urljoin(str(base), text.strip())
     if len(whole) > MAX_ADDRESS_CHARACTERS or not whole.isprintable() or any(each.isspace() for each in whole):
@@ -154,7 +154,7 @@ async def get(address: PageAddress, number: str, *, timeout_seconds: float = REQ
     """The page, from the machine with that IP address.
 
     Raises:
-        ToolFailed: It gave none, or none in time.
+        ToolFailed: No page came, or not in time.
     """
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -203,7 +203,7 @@ async def _exchange(address: PageAddress, number: str) -> tuple[bytes, bool]:
 
 
 def _is_whole(raw: bytearray) -> bool:
-    """Whether the server has said all, though it may keep the connection open."""
+    """Whether the response is complete, though the server may keep the connection open."""
     end = raw.find(b"\r\n\r\n")
     if end < 0:
         return False
@@ -312,7 +312,7 @@ class _Reader(HTMLParser):
         if tag == "title":
             self._in_title = False
         if tag in self._hidden:
-            # What was left open inside of it ends with it.
+            # Elements that were left open inside of it end with it.
             del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
             return
         if self._hidden:
@@ -376,7 +376,7 @@ class FetchPage(BuiltIn):
 
 
 async def _permitted(work: Work, address: PageAddress, allowed: set[str]) -> str:
-    """The IP address to read it from. Nothing is looked up before the host is allowed: a look-up tells others of it."""
+    """The IP address to read it from. Nothing is looked up before the host is allowed: a look-up reveals it."""
     private = private_name(address.host)
     await _ask(work, address, private, allowed)
     numbers = await resolve(address)

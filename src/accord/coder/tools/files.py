@@ -134,11 +134,11 @@ def _line_ends_of(text: str, old: str, new: str) -> tuple[str, str]:
 async def _change(work: Work, path: str, before: str | None, after: str) -> None:
     await work.shown.diff(path, before, after)
     await work.gate.permit(work.shown)
-    # The user may have taken a while, and what was shown is what was allowed.
+    # The user may have taken a while, and has allowed the shown change alone.
     if await _present(work, path) != before:
         raise ToolFailed(f"{path} was changed meanwhile: read it again")
     await work.turn.files.write(path, after)
-    # As it is now: the line ends of the file are kept, and an editor may format what it saves.
+    # As it is now: the line ends of the file are kept, and an editor may format the text.
     with suppress(AccordError):
         after = await work.turn.files.read(path)
     work.changes.note(work.shown.locations[0].path, before, after)

@@ -84,7 +84,7 @@ class RunShell(CommandTool):
         return self.command
 
     async def run(self, work: Work) -> ToolOutcome:
-        """Run it in a terminal that the call shows; it is asked as the line that it is."""
+        """Run it in a terminal that the call shows; the permission is for the whole line."""
         if not self.command.strip() or "\0" in self.command:
             raise BadArguments("No command is named")
         await work.gate.permit(work.shown, line=self.command, directory=self.directory)

@@ -51,7 +51,7 @@ class ToolExecutor:
     async def _carry_out(self, use: ToolUse, call: ToolInvocation) -> ToolOutcome:
         turn = self._turn
         if isinstance(call, MakePlan):
-            return await call.show(turn)  # the plan itself is what is shown
+            return await call.show(turn)  # the plan is shown instead of a tool call
         shown = turn.tool(
             shortened(call.title),
             kind=call.kind,

@@ -22,12 +22,12 @@ from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work
 from accord.coder.tools.walk import MAX_DEPTH, Found, Stopped, walk
 from accord.session.tool import ToolKind
 
-# What `re` itself takes expressions apart with; it has no types.
+# The parser of `re` itself; it has no types.
 parser: Any = import_module("re._parser")
 constants: Any = import_module("re._constants")
 
 _REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT}
-# More repetitions than this is as good as without a bound.
+# More repetitions than this count as unbounded.
 MANY = 16
 
 
@@ -43,7 +43,7 @@ def check_expression(pattern: str, flags: int = 0) -> re.Pattern[str]:
     except (re.error, RecursionError, OverflowError) as error:
         raise BadArguments(f"{pattern!r} is no regular expression: {error}") from None
     if _depth(parsed) > 1:
-        raise BadArguments(f"{pattern!r} repeats what repeats itself, which may take for ever: say it more simply")
+        raise BadArguments(f"{pattern!r} has a repetition in a repetition, which may take for ever: simplify it")
     return compiled
 
 

@@ -21,7 +21,7 @@ from accord.session.content import Image, block_text
 from accord.session.tool import ToolKind
 
 CALL_SECONDS = 300.0
-# What all providers take as the name of a tool.
+# The longest name of a tool that all providers take.
 MAX_NAME = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -46,7 +46,7 @@ def definition(name: str, tool: McpTool) -> ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """One call of such a tool. What a server says of its tool's harmlessness is its own claim: the user is asked."""
+    """One call of such a tool. A server's hint that its tool is harmless is only a claim: the user is asked."""
 
     tool: McpTool
     arguments: dict[str, Any]
@@ -96,7 +96,7 @@ OFFERED: dict[str, tuple[type[BuiltIn], ...]] = {
     "plan": (*_LOOKING, MakePlan, LeavePlan, DelegateTask),
     "code": (*_LOOKING, Edit, Write, *_RUNNING, MakePlan, DelegateTask),
 }
-# What is about the turn itself, or outlives the task.
+# Tools that are about the turn itself, or whose work outlives the task.
 _NOT_FOR_SUBAGENTS: frozenset[type[BuiltIn]] = frozenset(
     {MakePlan, LeavePlan, DelegateTask, UseSkill, ReadOutput, StopCommand}
 )
@@ -115,7 +115,7 @@ class Toolbox:
 
     @property
     def definitions(self) -> list[ToolDefinition]:
-        """All of them, in an order that does not change, so that providers can keep what they have read."""
+        """All of them, in an order that does not change, so that providers can cache them."""
         own = [tool.definition() for tool in self._own.values()]
         return own + [definition(name, tool) for name, tool in self._servers.items()]
 

@@ -78,7 +78,7 @@ class DelegateTask(BuiltIn):
         return f"Sub-agent: {self.task}"
 
     async def run(self, work: Work) -> ToolOutcome:
-        """Its last answer. What it says meanwhile is the content of this call, and its tool calls name this call."""
+        """Its last answer. Its earlier text is the content of this call, and its tool calls name this call."""
         if work.delegate is None:
             raise ToolFailed("A sub-agent has no sub-agents")
         await work.shown.update(status="in_progress")

@@ -61,7 +61,7 @@ class _Folder:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file or folder that was come across; `path` is named from the start of the walk."""
+    """A file or folder of the walk; `path` is relative to its start."""
 
     path: str
     depth: int
@@ -80,7 +80,7 @@ class Found:
 def find_folder(workspace: Workspace, path: str) -> tuple[str, str]:
     """The root that a path lies in, and the path from there, with slashes.
 
-    Only the text is looked at: whether it leads out is seen when it is walked.
+    Only the text of the path is used: the walk itself checks that it stays inside.
     """
     for root in sorted((str(root) for root in workspace.roots), key=len, reverse=True):
         if path == root:
@@ -104,19 +104,19 @@ def walk(workspace: Workspace, path: str, max_depth: int, check: Callable[[], No
     names = inner.split("/") if inner else []
     for depth in range(len(names)):
         above = os.path.join(root, *names[:depth])  # noqa: PTH118
-        with workspace.open_directory(above) as entrance, _opened(entrance) as folder:
+        with workspace.open_directory(above) as directory, _opened(directory) as folder:
             ignored = _with_own(ignored, "/".join(names[:depth]), folder)
-    with workspace.open_directory(path) as entrance, _opened(entrance) as folder:
+    with workspace.open_directory(path) as directory, _opened(directory) as folder:
         yield from _below(folder, inner, ignored, (len(inner) + 1 if inner else 0, 0, max_depth), check)
 
 
 @contextmanager
-def _opened(entrance: str) -> Iterator[_Folder]:
+def _opened(directory: str) -> Iterator[_Folder]:
     if not _BY_DESCRIPTOR:
-        yield _Folder(entrance)
+        yield _Folder(directory)
         return
-    # The entrance may itself be a link of the system, to the very directory that was checked.
-    descriptor = os.open(entrance, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    # The path may itself be a link of the system, to the very directory that was checked.
+    descriptor = os.open(directory, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
     try:
         yield _Folder(descriptor)
     finally:
@@ -172,7 +172,7 @@ class Ignored:
         return Ignored((*self.above, (folder, patterns))) if patterns else self
 
     def hides(self, path: str, *, is_folder: bool) -> bool:
-        """Whether a path, named from the root, is ignored. Those of the folders above it are not looked at."""
+        """Whether a path, named from the root, is ignored. The folders above it are not checked."""
         hidden = False
         for folder, patterns in self.above:
             name = path[len(folder) + 1 :] if folder else path
@@ -183,7 +183,7 @@ class Ignored:
 
 
 def parse_ignore(text: str) -> tuple[_Pattern, ...]:
-    """The patterns of a `.gitignore` file; what cannot be one is passed over, as Git does."""
+    """The patterns of a `.gitignore` file; lines that are no pattern are skipped, as Git does."""
     return tuple(pattern for line in text.splitlines() if (pattern := _pattern(line)) is not None)
 
 

@@ -93,7 +93,7 @@ class EngineConnection:
         for observer in observers:
             self.add_observer(observer)
 
-    # --- what the SDK's classes call
+    # --- called by the SDK's classes
 
     def start(self) -> None:
         self._connection.start()
@@ -131,11 +131,11 @@ class EngineConnection:
     def add_observer(self, observer: Observer) -> None:
         self._connection.observe(functools.partial(self._observe, observer))
 
-    # --- what the engine calls
+    # --- called by the engine
 
     async def _initialize(self, params: Any) -> Any:
         result = await self._request("initialize", params)
-        # An agent that echoes the client's version would promise what this SDK does not speak.
+        # An agent that echoes the client's version would promise one that this SDK does not support.
         if isinstance(result, dict) and result.get("protocolVersion", 0) > V1.version:
             result["protocolVersion"] = V1.version
         return result
@@ -168,7 +168,7 @@ class EngineConnection:
             return
         try:
             watching = observer(self._event(self._directions[direction], message))
-        except Exception:  # the SDK logs what its observers raise, too
+        except Exception:  # as in the SDK, an observer fails no message
             log.exception("an observer failed")
             return
         if inspect.isawaitable(watching):
@@ -189,7 +189,7 @@ def _engine_error(error: Any) -> RequestError:
 
 
 def _misfit(error: Any) -> dict[str, str]:
-    """Where, and what was expected; never what was received."""
+    """The field and the expected value; never the received one."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return {"field": ".".join(str(part) for part in first["loc"]), "expected": str(first["msg"])}
 
@@ -224,7 +224,7 @@ def _snake_case(key: str) -> str:
 
 # --- both sides
 
-_LEFT: set[asyncio.Future[None]] = set()
+_ENDING: set[asyncio.Future[None]] = set()
 """The exchanged connections while they end: the loop itself holds its tasks weakly."""
 
 
@@ -271,8 +271,8 @@ def _side(
     router: Router = theirs._handler  # noqa: SLF001
     made._conn = EngineConnection(transport, side, router, observers)  # noqa: SLF001
     ending = asyncio.ensure_future(theirs.close())
-    _LEFT.add(ending)
-    ending.add_done_callback(_LEFT.discard)
+    _ENDING.add(ending)
+    ending.add_done_callback(_ENDING.discard)
     return made
 
 

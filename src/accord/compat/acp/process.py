@@ -29,17 +29,17 @@ class StderrReader:
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._is_over = False
 
     def feed(self, data: bytes) -> None:
         self._held += data
         del self._held[: max(0, len(self._held) - MAX_STDERR_BYTES)]
-        self._news.set()
+        self._changed.set()
 
     def finish(self) -> None:
         self._is_over = True
-        self._news.set()
+        self._changed.set()
 
     def at_eof(self) -> bool:
         """Whether the program has ended and everything was read."""
@@ -62,8 +62,8 @@ class StderrReader:
             yield line
 
     async def _wait(self) -> None:
-        self._news.clear()
-        await self._news.wait()
+        self._changed.clear()
+        await self._changed.wait()
 
     def _take(self, count: int) -> bytes:
         taken = bytes(self._held[:count])
@@ -94,7 +94,7 @@ class AgentProcess:
 
     async def wait(self) -> int:
         """Wait for the end of the program; its exit status."""
-        while self.returncode is None:  # noqa: ASYNC110 - a transport knows the status, and not who waits for it
+        while self.returncode is None:  # noqa: ASYNC110 - a transport has no event for its exit status
             await asyncio.sleep(_LOOK_SECONDS)
         return self.returncode
 

@@ -1,4 +1,4 @@
-"""Transports over what the official SDK takes: a pair of asyncio streams, or an object that moves decoded messages."""
+"""Transports over the official SDK's streams: a pair of asyncio streams, or an object that moves decoded messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLOSE_SECONDS = scaled(1.0)
 
 
 def transport_of(writer: Any, reader: Any) -> Transport:
-    """The transport over what a caller of the SDK passes: a writer and a reader, or one message transport.
+    """The transport over the streams that an SDK function takes: a writer and a reader, or one message transport.
 
     Raises:
         TypeError: It is neither.
@@ -138,14 +138,14 @@ class AsyncioStreams(_Link):
         """See `Transport.close`."""
         await self._stop_reading()
         self._writer.close()
-        # A task of its own: a cancelled `wait_closed` would cancel what every other caller of it waits for.
+        # A task of its own: a cancelled `wait_closed` would cancel the future that all its callers share.
         closing = asyncio.ensure_future(self._writer.wait_closed())
         _, late = await asyncio.wait((closing,), timeout=_CLOSE_SECONDS)
         if late:
             self._writer.transport.abort()
             await asyncio.wait((closing,), timeout=_CLOSE_SECONDS)
         if closing.done() and not closing.cancelled():
-            closing.exception()  # how a link broke that was to end anyway
+            closing.exception()  # retrieved: the link was to end anyway
 
 
 class MessageStream(_Link):

@@ -33,15 +33,15 @@ Row = tuple[Any, ...]
 
 FIRST_PAUSE_SECONDS = 0.02
 MAX_PAUSE_SECONDS = 1.0
-# Another client may take the server that is looked for, so it is looked for more than once.
+# Another client of a pooler may take the server that the check looks for, so the check is repeated.
 _POOLER_LOOKS = 3
 _POOLER_SECONDS = 1.0
-# Of an unreachable network the system would tell after many minutes only.
+# Without these the system reports an unreachable network only after many minutes.
 _KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 
 
 class DatabaseAddress:
-    """A connection string, and how to speak of it without its password.
+    """A connection string, and a description of it without its password.
 
     Raises:
         StoreError: `bad_address`: it cannot be parsed.

@@ -83,7 +83,7 @@ def array_of_truths(truths: Sequence[bool]) -> bytes:
 
 
 def _array(kind: int, count: int, elements: Iterable[bytes]) -> bytes:
-    # One dimension that begins at 1. The second field, whether there are nulls, is not read: their size says it.
+    # One dimension that begins at 1. The second field, whether there are nulls, is not read: their size shows it.
     return _HEAD.pack(1, 0, kind, count, 1) + b"".join(elements)
 
 

@@ -89,10 +89,10 @@ class EventTable:
             ), kept as (
                 insert into {schema}.events (session, last, count, epoch, append_id, texts)
                 select number, head, count, epoch, $7::uuid, texts from moved where count > 0
-            ), told as (
+            ), notified as (
                 select pg_notify($8::text, string_agg(number || ' ' || head, ' ')) from moved having count(*) > 0
             )
-            select place, head, (select count(*) from told) from moved"""
+            select place, head, (select count(*) from notified) from moved"""
         self._append = FrequentStatement("append", append)
 
     # --- appending
@@ -105,7 +105,7 @@ class EventTable:
     ) -> dict[str, StoreError]:
         """Keep the events of each session, or none of them; returns the errors by session.
 
-        `is_dead` says whether the owner that stands in the way is gone.
+        `is_dead` checks whether the process of the present owner is gone.
 
         Raises:
             StoreError: The database failed: of this call, nothing is known to be kept.
@@ -187,7 +187,7 @@ class EventTable:
         try:
             with connection.transaction():
                 if repeated:
-                    # Behind the lock of the lost connection: what that wrote is committed by now, or never will be.
+                    # Behind the lock of the lost connection: its writes are committed by now, or never will be.
                     connection.rows(
                         f"select from {self._schema}.sessions where id = %s for update", [escaped(session_id)]
                     )

@@ -1,6 +1,6 @@
 """The failures of PostgreSQL: the reason of each SQLSTATE, the sentence for it, and whether to try again.
 
-No text here holds a password: the address is described without it, and it is cut out of the server's own words.
+No text here holds a password: the address is described without it, and it is cut out of the server's messages.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def failure_of(state: str | None, text: str, *, is_broken: bool) -> StatementFai
 
 
 def store_error(reason: str, where: str, details: str, secret: str) -> StoreError:
-    """The error with its advice and the first line of what the server said."""
+    """The error with its advice and the first line of the server's message."""
     line = details.strip().partition("\n")[0]
     if secret:
         line = line.replace(secret, "…")

@@ -170,7 +170,7 @@ class NodeLease:
             self._run(lambda connection: self._nodes.set_draining(connection, incarnation))
 
     def release_all(self) -> list[str]:
-        """Release every session; what is written to them afterwards is refused."""
+        """Release every session; later writes to them are refused."""
         with self.changes:
             with self._state:
                 held = [name for name, claim in self._claims.items() if claim.epoch is not None]
@@ -327,7 +327,7 @@ class _Registry:
         self.leases: dict[tuple[str, str, str], NodeLease] = {}
 
     def end_all(self) -> None:
-        """At the end of the program: what it did not close is let go of, and not kept until the lease is over."""
+        """At the end of the program: end the leases that it did not close, instead of keeping them to their end."""
         with self.lock:
             leases, self.leases = list(self.leases.values()), {}
         for lease in leases:

@@ -1,4 +1,4 @@
-"""The listener of a store: one connection that hears of every commit, and wakes the watchers of its session.
+"""The listener of a store: one connection that is notified of every commit, and wakes the watchers of its session.
 
 A notification says `number head` for each session of a commit. Once a second the listener also asks for the heads of
 all watched sessions, in one statement: a notification that was lost, with its connection, is found then.
@@ -28,7 +28,7 @@ POLL_SECONDS = 1.0
 
 
 class Subscription:
-    """One watcher: its session, and what it was woken for."""
+    """One watcher: its session, and the state that it was woken with."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -49,7 +49,7 @@ class Subscription:
             await self._woken.wait()
         if self.is_closed:
             raise closed()
-        # Once: a reader that finds nothing at all behind it waits for the next.
+        # Reset, so that a reader that finds nothing waits for the next notification.
         self.head = 0
         self.is_gone = False
 
@@ -145,7 +145,7 @@ class CommitListener:
             connection = self._connection.connection
             try:
                 if connection is None:
-                    # Nothing is to be heard of a database that is away; asking opens the connection again.
+                    # A database that is away sends no notifications; the next statement opens the connection again.
                     if not self._jobs and self._subscriptions:
                         left = min(left, POLL_SECONDS / 10)
                     self._sleep(left)
@@ -156,7 +156,7 @@ class CommitListener:
                     polled = time.monotonic()
                     self._poll()
             except StoreError:
-                """The database is away: the next poll tries again."""
+                pass  # the database is away: the next poll tries again
         for _, loop, future in self._jobs:
             _settle(loop, future, closed())
 
@@ -190,14 +190,14 @@ class CommitListener:
         sql = f"select number, head from {self._schema}.sessions where number = any(%s)"
         heads: dict[int, int] = dict(self._connection.run(lambda connection, _: connection.rows(sql, [numbers])))
         for number in numbers:
-            self._tell(number, heads.get(number, 0), is_gone=number not in heads)
+            self._notify(number, heads.get(number, 0), is_gone=number not in heads)
 
     def _receive(self, payload: str) -> None:
         words = payload.split()
         for number, head in zip(words[::2], words[1::2], strict=False):
-            self._tell(int(number), int(head))
+            self._notify(int(number), int(head))
 
-    def _tell(self, number: int, head: int, *, is_gone: bool = False) -> None:
+    def _notify(self, number: int, head: int, *, is_gone: bool = False) -> None:
         with self._lock:
             subscriptions = list(self._subscriptions.get(number, ()))
         for each in subscriptions:

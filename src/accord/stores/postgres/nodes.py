@@ -22,7 +22,7 @@ __all__ = ["Fence", "NodeRecord", "NodeTable"]
 
 # A node whose connection was cut makes a new one within this time; a dead one does not.
 HINT_SECONDS = 0.1
-# The rows of dead nodes are kept for a while, to be looked at.
+# The rows of dead nodes are kept for a while, for inspection.
 _KEEP_DEAD = "interval '1 hour'"
 
 # A primary that was promoted goes on in a timeline of its own: the first part of the names of its log files.
@@ -103,7 +103,7 @@ class NodeTable:
         self.end(connection, previous)
         while True:
             with connection.transaction():
-                # Of two processes that come with one name at the same time the second sees the first.
+                # Of two processes that join with one name at the same time the second sees the first.
                 connection.rows("select pg_advisory_xact_lock(%s)", [lock_number(f"{self._schema} node {record.name}")])
                 sql = f"select incarnation from {self._schema}.nodes where name = %s and until > clock_timestamp()"
                 others = [row[0] for row in connection.rows(sql, [record.name]) if row[0] != incarnation]
@@ -141,7 +141,7 @@ class NodeTable:
     def set_draining(self, connection: PostgresConnection, incarnation: str) -> None:
         connection.rows(f"update {self._schema}.nodes set draining = true where incarnation = %s", [incarnation])
 
-    def ask(self, connection: PostgresConnection, name: str) -> bool:
+    def ask_to_drain(self, connection: PostgresConnection, name: str) -> bool:
         """Ask the live node of a name to drain; whether there is one."""
         sql = f"update {self._schema}.nodes set draining = true where name = %s and until > clock_timestamp()"
         return bool(connection.rows(f"{sql} returning 1", [name]))
@@ -241,7 +241,7 @@ class NodeTable:
     def release_all(self, connection: PostgresConnection, incarnation: str) -> None:
         connection.rows(f"update {self._schema}.sessions set owner = null where owner = %s", [incarnation])
 
-    # --- what others see
+    # --- reading
 
     def owner_of(self, connection: PostgresConnection, session_id: str) -> NodeRecord | None:
         sql = (

@@ -35,8 +35,8 @@ _STEPS: dict[int, tuple[str, ...]] = {
             draining boolean not null default false
         )""",
         "create index nodes_by_name on {schema}.nodes (name)",
-        # `head` is the position of the last event. `owner` is an incarnation of a node; whoever becomes the owner
-        # raises `epoch`. `made_by` tells a repeated creation from a second session of the id.
+        # `head` is the position of the last event. `owner` is an incarnation of a node; each new owner raises
+        # `epoch`. `made_by` distinguishes a repeated creation from a second session of the id.
         """create table {schema}.sessions (
             number bigint generated always as identity primary key,
             id text collate "C" not null unique,

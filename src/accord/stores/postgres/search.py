@@ -43,7 +43,7 @@ def index_some(connection: PostgresConnection, sessions: SessionTable, principal
 
 
 def _index(connection: PostgresConnection, schema: str, number: int, indexed: int) -> None:
-    """Make the last row of a session again with what follows it, or begin a new one behind a full row."""
+    """Make the last row of a session again with the events behind it, or begin a new one behind a full row."""
     with connection.transaction():
         sql = f"select last, bytes from {schema}.words where session = %s order by last desc limit 2 for update"
         rows = connection.rows(sql, [number])
@@ -77,7 +77,7 @@ def _joined(rows: Iterable[tuple[Any, ...]], begin: int, indexed: int) -> tuple[
         reached = last
         if size >= _ROW_BYTES and reached > indexed:
             break
-    # A vector has room for a megabyte of words; what is longer than that is found by its beginning.
+    # A vector has room for a megabyte of words; of longer messages the beginning is indexed.
     return "".join(parts)[: 8 * _ROW_BYTES], size, reached
 
 

@@ -1,7 +1,7 @@
 """The store in PostgreSQL: a writing and two reading threads beside the loop, a lease, and watchers that are notified.
 
 The rounds of `stores.rounds` are committed by one statement that carries the fence (`events`), ownership is a lease per
-process (`lease`), and a watcher hears of a commit by a notification (`listener`).
+process (`lease`), and watchers are woken by a notification of each commit (`listener`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 
-# The stores of this process that nobody closed yet.
+# The stores of this process that are not closed yet.
 _open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
 
 
@@ -43,7 +43,7 @@ class PostgresStore(PostgresWriter):
     `conninfo` is a connection string (`postgresql://…` or `host=… dbname=…`); it is never part of an error or a log.
     `node` names this process in a fleet and `address` is where other nodes reach it; of two processes with one name
     that live at the same time the second is refused (`name_taken`). A session that this process acquires is its own as
-    long as it renews its lease of `lease_seconds`; `on_lost` tells which sessions went with a lease. A call waits up to
+    long as it renews its lease of `lease_seconds`; `on_lost` reports the sessions of a lost lease. A call waits up to
     `patience_seconds` for a server that is away or does not answer. Where `conninfo` leads through a transaction
     pooler, `direct` is the connection string of the server itself, for the lease and the notifications. `schema` is the
     PostgreSQL schema of all tables, which are made at the first call.
@@ -88,7 +88,7 @@ class PostgresStore(PostgresWriter):
 
     @property
     def incarnation(self) -> str:
-        """The lease that this process has now, which a lost one is never again; "" without one."""
+        """The id of the lease that this process has now, new for each lease; "" without one."""
         return "" if self._lease is None else self._lease.incarnation
 
     async def open(self) -> None:
@@ -179,7 +179,7 @@ class PostgresStore(PostgresWriter):
         """
         await self._settle()
         while await self._read_now(lambda connection: search.index_some(connection, self._sessions, principal)):
-            """Until nothing is left to index: each step is one statement of bounded size."""
+            pass  # until nothing is left to index: each step is bounded in size
         return await self._read_now(
             lambda connection: search.find(connection, self._sessions, text, principal, cursor, limit)
         )
@@ -211,8 +211,8 @@ class PostgresStore(PostgresWriter):
     async def watch(self, session_id: str, after: int = 0) -> AsyncIterator[list[tuple[int, Event]]]:
         """The events behind position `after`, and every later one as soon as it is committed, by any process.
 
-        Each with its position, in order, none twice and none missing: first what is in the log, then what follows. A
-        database that is away is waited for. Raises `unknown_session` where the session does not exist or was deleted.
+        Each with its position, in order, none twice and none missing: first those of the log, then later ones. It waits
+        for a database that is away. Raises `unknown_session` where the session does not exist or was deleted.
         """
         listener = self._listening()
         position = max(after, 0)
@@ -250,17 +250,19 @@ class PostgresStore(PostgresWriter):
         return await self._read_now(self._nodes.counted)
 
     async def set_draining(self) -> None:
-        """Let every node know that this one takes no more sessions; it keeps those that it has."""
+        """Mark this node, for every other one, as taking no more sessions; it keeps those that it has."""
         await self._write(lambda: self._leased().set_draining())
 
     async def ask_to_drain(self, name: str) -> bool:
         """Ask another node to drain, by its row, which it reads; whether there is a live node of this name."""
-        return await self._write(lambda: self._writing().run(lambda connection, _: self._nodes.ask(connection, name)))
+        return await self._write(
+            lambda: self._writing().run(lambda connection, _: self._nodes.ask_to_drain(connection, name))
+        )
 
     async def release_all(self) -> list[str]:
         """Release every session of this process, after the queued events are committed; returns their ids.
 
-        For a node that ends: whatever it still writes to them fails with `not_owned`.
+        For a node that ends: its later writes to them fail with `not_owned`.
         """
         return await self._write(lambda: [] if self._lease is None else self._lease.release_all())
 
@@ -300,7 +302,7 @@ class PostgresStore(PostgresWriter):
         return await self._read_now(job)
 
     async def _read_now(self, job: Callable[[PostgresConnection], T]) -> T:
-        """Read what is committed, without waiting for queued events."""
+        """Read committed data, without waiting for queued events."""
         with self._lock:
             self._refuse_when_closed()
             future = self._reader.submit(self._run_reading, job)

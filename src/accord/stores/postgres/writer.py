@@ -35,13 +35,13 @@ T = TypeVar("T")
 
 _READERS = 2
 # How many owners of one session may turn out to be dead, one after the other, while it is being claimed.
-_OWNERS_IN_THE_WAY = 3
+_MAX_DEAD_OWNERS = 3
 # How many leases may end while one call is under way.
 _LEASES_IN_A_CALL = 2
 
 
 class PostgresWriter(RoundWriter):
-    """The part of a store that runs on its threads; `PostgresStore` is what callers see."""
+    """The part of a store that runs on its threads; `PostgresStore` has the methods for callers."""
 
     def __init__(
         self,
@@ -147,13 +147,13 @@ class PostgresWriter(RoundWriter):
         return Fence() if self._lease is None else self._lease.fence(session_id)
 
     def _change(self, session_id: str, change: Callable[[PostgresConnection, Fence], None]) -> None:
-        """Write to a session under its fence; past an owner that is dead."""
+        """Write to a session under its fence; the claim of a dead owner does not count."""
         fence = self._fence(session_id)
-        self._past_the_dead(lambda connection: change(connection, fence))
+        self._despite_dead_owners(lambda connection: change(connection, fence))
 
-    def _past_the_dead(self, job: Callable[[PostgresConnection], T]) -> T:
-        """Do a job on a session, once more where the owner that stands in its way turns out to be dead."""
-        for _ in range(_OWNERS_IN_THE_WAY):
+    def _despite_dead_owners(self, job: Callable[[PostgresConnection], T]) -> T:
+        """Do a job on a session, once more where the process of its present owner turns out to be dead."""
+        for _ in range(_MAX_DEAD_OWNERS):
             try:
                 return self._writing().run(lambda connection, _: job(connection))
             except StaleClaim as stale:
@@ -161,10 +161,10 @@ class PostgresWriter(RoundWriter):
                     self._lease.lose_one(stale.session_id)
                 raise not_owned(stale.session_id) from None
             except OwnedBy as owned:
-                stands = owned
-                if not self._writing().run(lambda connection, _: self._is_dead(connection, stands)):  # noqa: B023
+                present = owned
+                if not self._writing().run(lambda connection, _: self._is_dead(connection, present)):  # noqa: B023
                     break
-        raise in_use(stands.session_id)
+        raise in_use(present.session_id)
 
     # --- on the writing thread: sessions that are owned
 
@@ -221,7 +221,9 @@ class PostgresWriter(RoundWriter):
         def take(lease: NodeLease, incarnation: str) -> bool:
             # A claim that was lost must be released first: its holder could write with the new one.
             lease.fence(session_id)
-            claimed = self._past_the_dead(lambda connection: self._nodes.claim(connection, session_id, incarnation))
+            claimed = self._despite_dead_owners(
+                lambda connection: self._nodes.claim(connection, session_id, incarnation)
+            )
             if claimed is None:
                 raise unknown_session(session_id)
             try:
@@ -250,10 +252,10 @@ class PostgresWriter(RoundWriter):
                 self._writing().run(lambda connection, _: self._nodes.release(connection, session_id, fence))
 
     def _lost(self, sessions: frozenset[str]) -> None:
-        """On whichever thread noticed it."""
+        """Called on the thread that noticed the loss."""
         own = frozenset(name for name in sessions if self._claimed[name])
         for loop, callback in self._lost_callbacks if own else ():
-            # A loop that has ended has nobody to tell.
+            # A loop that has ended gets no call.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(callback, own)
 

@@ -107,7 +107,8 @@ def _fault_lines(selection: ExportSelection, counts: TraceStatistics) -> Iterato
             for row in rows[:MAX_LISTED]:
                 record = selection.record(row)
                 text = _line(record.raw.decode("utf-8", "replace"))
-                yield f"- message {row + 1}, `{_line(index.method(row))}`, {record.source} → {record.target}: `{text}`"
+                ends = f"{_line(record.source)} → {_line(record.target)}"
+                yield f"- message {row + 1}, `{_line(index.method(row))}`, {ends}: `{text}`"
     lines = [row for row in selection.rows if index.kind(row) == RecordKind.STDERR]
     if lines:
         yield f"\n## stderr: the last {min(len(lines), MAX_LISTED)} of {len(lines)} lines\n"

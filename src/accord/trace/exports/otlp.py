@@ -198,7 +198,7 @@ class _SpanWriter:
                 self._event(row, session, event)
 
     def finish(self) -> None:
-        """End what is open, and write the rest."""
+        """End the open spans, and write all spans that are not written yet."""
         for session in self._sessions.values():
             for tool in session.tools.values():
                 self._end(tool, self._last)
@@ -351,5 +351,5 @@ def _error(message: Any) -> tuple[str, str]:
     error = message.get("error") if isinstance(message, dict) else None
     if not isinstance(error, dict):
         return "unknown", ""
-    # The message of an error may quote what the user wrote: the code is enough.
+    # The message of an error may quote the prompt, and no bodies are exported: the code alone.
     return str(error.get("code")), ""

@@ -20,7 +20,7 @@ def test_the_conversation_of_{word}(accord_open, accord_replay):
     for prompt in agent.prompts:
         session.prompt(prompt).text
     session.close()
-    # What this client said otherwise than the recorded one; ids, times and its introduction do not count.
+    # The messages in which this client differs from the recorded one; ids, times and its introduction do not count.
     assert agent.deviations == []
 '''
 REPLAYED = frozenset({"accord-trace", "wire", "probe"})
@@ -36,7 +36,7 @@ def write_pytest(selection: ExportSelection, put: Put) -> None:
     """
     index = selection.index
     if selection.format not in REPLAYED:
-        message = "a test plays a trace of ours: convert it first, with --as accord-trace -o FILE, and export that"
+        message = "a test can only play an accord-trace: convert it with --as accord-trace -o FILE, and export that"
         raise TraceFileError(message)
     word = re.sub(r"[^a-z0-9]+", "_", selection.name.lower().removesuffix(".gz").removesuffix(".jsonl")).strip("_")
     count = sum(_is_question(index.method(row)) and index.kind(row) == RecordKind.REQUEST for row in selection.rows)

@@ -110,7 +110,7 @@ def read_devtools(source: TraceSource) -> Iterator[TraceRecord]:
     """
     version, messages = _export(source)
     if version != DEVTOOLS_VERSION:
-        refuse(source, f"it is an export of acp-devtools of version {version}, and 1 is known here")
+        refuse(source, f"it is version {version} of acp-devtools' export, and Accord reads version {DEVTOOLS_VERSION}")
     for place, item in enumerate(messages):
         yield _devtools_record(item if isinstance(item, dict) else {}, place)
 
@@ -120,7 +120,7 @@ def _export(source: TraceSource) -> tuple[int, Iterable[Any]]:
     try:
         export = msgspec.json.decode(document, type=_Export)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # As above.
+        # A lone surrogate, as in `_items`.
         value = json_value(document)
         if isinstance(value, dict) and isinstance(value.get("messages"), list) and type(value.get("version")) is int:
             return value["version"], value["messages"]
@@ -159,10 +159,10 @@ def read_devtools_database(source: TraceSource) -> Iterator[TraceRecord]:
 def _check_database(source: TraceSource, database: sqlite3.Connection) -> None:
     names = {row[0] for row in database.execute("select name from sqlite_master where type = 'table'")}
     if not {"sessions", "messages"} <= names:
-        refuse(source, "it is a database, and not one of acp-devtools")
+        refuse(source, "it is a database of another program than acp-devtools")
     version = database.execute("pragma user_version").fetchone()[0]
     if version > DATABASE_VERSION:
-        refuse(source, f"it is a database of acp-devtools of version {version}, and {DATABASE_VERSION} is known here")
+        refuse(source, f"it is version {version} of acp-devtools' database, and Accord reads up to {DATABASE_VERSION}")
 
 
 def _database_records(database: sqlite3.Connection) -> Iterator[TraceRecord]:

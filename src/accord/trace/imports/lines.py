@@ -120,7 +120,7 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
     """
     keys = _Keys("direction", INSPECTOR_DIRECTIONS, "frame")
     connections: dict[str, int] = {}
-    """The numbers of connections, by what the tool calls them."""
+    """The numbers of connections, by the tool's names for them."""
     seconds = 0.0
     for number, value, line in source.objects():
         if value is not None and value.get("type") == "header":
@@ -142,7 +142,7 @@ def read_inspector(source: TraceSource) -> Iterator[TraceRecord]:
 def _check_version(source: TraceSource, header: dict[str, Any]) -> None:
     version = header.get("version")
     if type(version) is not int or version != INSPECTOR_VERSION:
-        refuse(source, f"it is an {INSPECTOR_FORMAT} of version {version!r}, and {INSPECTOR_VERSION} is known here")
+        refuse(source, f"it is version {version!r} of {INSPECTOR_FORMAT}, and Accord reads version {INSPECTOR_VERSION}")
 
 
 def _frame(frame: str, encoding: Any) -> tuple[bytes, str]:

@@ -1,7 +1,7 @@
 """The importer of acp.el's traffic files: a small reader of Lisp data, and the messages of its association lists.
 
-acp.el parsed the messages before it wrote them, and `false`, `null` and `{}` all became `nil`: what is imported is not
-what crossed the wire. The reader knows lists, pairs, vectors, strings, numbers and symbols; nothing in a file is run.
+acp.el parsed the messages before it wrote them, and `false`, `null` and `{}` all became `nil`: imported messages differ
+from those on the wire. The reader knows lists, pairs, vectors, strings, numbers and symbols; it evaluates nothing.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def recognise(path: Path) -> str:
     """The name of a file's format: `accord-trace`, or one of `IMPORTERS`.
 
     Raises:
-        TraceFileError: It is empty, cannot be read, or is no recording that is known here.
+        TraceFileError: It is empty, cannot be read, or is in no known format.
     """
     head = TraceSource(path).head()
     if not head.strip():
@@ -62,7 +62,7 @@ def recognise(path: Path) -> str:
     name = _by_bytes(head) or _by_first_line(head) or _by_any_line(head)
     if name is None:
         known = ", ".join((NATIVE, *IMPORTERS))
-        raise TraceFileError(f"{path} is no recording that is known here; known are: {known}")
+        raise TraceFileError(f"{path} is no recording in a format that Accord reads; it reads: {known}")
     return name
 
 

@@ -81,7 +81,7 @@ class TraceSource:
                 # Not by `gzip`, which refuses a stream whose end is missing, as a killed recorder leaves it.
                 data = zlib.decompressobj(wbits=31).decompress(data, _HEAD_BYTES)
             except zlib.error as error:
-                raise TraceFileError(f"{self.path} is damaged: it cannot be read") from error
+                raise TraceFileError(f"{self.path} is damaged: its compressed part cannot be read") from error
         return data.removeprefix(_BOM)
 
     def lines(self) -> Iterator[bytes]:
@@ -103,12 +103,12 @@ class TraceSource:
         try:
             line = file.readline(MAX_LINE_BYTES + 1)
         except EOFError:
-            return b""  # a compressed file whose end is missing: what came before it counts
+            return b""  # a compressed file whose end is missing: the lines before it count
         except (OSError, zlib.error) as error:
             raise TraceFileError(f"{self.path} is damaged: its compressed part cannot be read") from error
         if len(line) > MAX_LINE_BYTES:
             raise TraceFileError(
-                f"{self.path} has a line of more than {MAX_LINE_BYTES >> 20} MiB, which no message has"
+                f"{self.path} has a line of more than {MAX_LINE_BYTES >> 20} MiB; no message is so long"
             )
         return line
 
@@ -122,7 +122,7 @@ class TraceSource:
             data = _read(file, MAX_DOCUMENT_BYTES + 1, self.path)
         if len(data) > MAX_DOCUMENT_BYTES:
             raise TraceFileError(
-                f"{self.path} is one document of more than {MAX_DOCUMENT_BYTES >> 20} MiB, which is too large to read"
+                f"{self.path} is one document of more than {MAX_DOCUMENT_BYTES >> 20} MiB, the limit: export less"
             )
         return data.removeprefix(_BOM)
 
@@ -150,7 +150,7 @@ def refuse(source: TraceSource, reason: str) -> NoReturn:
 
 
 def json_value(text: bytes) -> Any:
-    """The value of a JSON text; None where it is none, which no importer expects as a value."""
+    """The value of a JSON text; None where it is no JSON, and for `null`, which no importer expects."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

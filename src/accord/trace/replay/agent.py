@@ -22,7 +22,7 @@ from accord.transport.interface import Transport
 
 __all__ = ["RecordedAgent"]
 
-# So long the messages that a recorded client sent during a turn are waited for.
+# The limit of the wait for a message that the recorded client sent during a turn.
 PATIENCE_SECONDS = scaled(2.0)
 
 _METHOD_NOT_FOUND = -32601
@@ -53,7 +53,7 @@ class RecordedAgent:
         # The live id of each recorded request of the client, and the recorded request behind each id of ours.
         self._live_ids: dict[int, Any] = {}
         self._asked: dict[str, RecordedStep] = {}
-        # A message of our own making stands in for the recorded one where there is one.
+        # A message beside a step is sent instead of the recorded one.
         self._queue: asyncio.Queue[tuple[RecordedStep, Any]] = asyncio.Queue()
         self._is_working = False
         self._last_activity = 0.0
@@ -104,7 +104,7 @@ class RecordedAgent:
         method, params = message["method"], message.get("params")
         step = self._match("request", method, params)
         if step is None:
-            await self._improvise(message)
+            await self._answer_unrecorded(message)
             return
         self._live_ids[step.index] = message["id"]
         self._accept(step, params)
@@ -130,7 +130,7 @@ class RecordedAgent:
             self._accept(recorded, {key: message[key] for key in ("result", "error") if key in message})
 
     def _accept(self, step: RecordedStep, live: Any) -> None:
-        """A recorded message of the client has come: send what it causes."""
+        """Mark a recorded message of the client as received, and queue the messages that it causes."""
         self._matched.add(step.index)
         self._ids.learn(step.body, live)
         if step.kind == "request":
@@ -155,7 +155,7 @@ class RecordedAgent:
         equal = [step for step in in_session if not differences(step.body, self._ids.recorded(params), self._ignore)]
         return next(iter(equal or in_session), None)
 
-    async def _improvise(self, message: dict[str, Any]) -> None:
+    async def _answer_unrecorded(self, message: dict[str, Any]) -> None:
         """Answer a request that was not recorded, or not so often."""
         method, params, id_ = message["method"], message.get("params"), message["id"]
         same = [step for step in self._conversation.of_side(CLIENT, "request") if step.method == method]
@@ -177,7 +177,7 @@ class RecordedAgent:
             if step is answer:
                 body = self._renamed(method, self._ids.live(answer.body))
                 self._enqueue(step, {"jsonrpc": "2.0", "id": id_, **body})
-            # A turn without its words would be no turn.
+            # The client expects the updates of a turn too, not its answer alone.
             elif step.kind == "notification" and step.session == nearest.session != "":
                 self._enqueue(step, self._ids.live(step.value))
 
@@ -203,11 +203,11 @@ class RecordedAgent:
                 continue
             await self._pace.before(step, self._conversation)
             try:
-                await (self._say(step) if message is None else self._send(message))
+                await (self._send_step(step) if message is None else self._send(message))
             except TransportError:
                 return  # `serve` sees the end too
 
-    async def _say(self, step: RecordedStep) -> None:
+    async def _send_step(self, step: RecordedStep) -> None:
         """Send a recorded message of the agent."""
         self._sent.add(step.index)
         if step.value is None:
@@ -221,16 +221,16 @@ class RecordedAgent:
             self._asked[id_key(id_)] = step
             await self._send({**self._ids.live(step.value), "id": id_})
         elif step.partner in self._live_ids:
-            await self._say_what_belongs_before(step)
+            await self._send_earlier_updates(step)
             live = {"jsonrpc": "2.0", "id": self._live_ids[step.partner], **self._ids.live(step.body)}
             await self._send(live)
 
-    async def _say_what_belongs_before(self, answer: RecordedStep) -> None:
+    async def _send_earlier_updates(self, answer: RecordedStep) -> None:
         """Notifications keep their place between a request and its answer, also if their own cause did not come."""
         for step in self._conversation.steps[answer.partner : answer.index]:
             belongs = step.source == AGENT and step.kind == "notification" and step.session == answer.session != ""
             if belongs and step.index not in self._sent:
-                await self._say(step)
+                await self._send_step(step)
 
     async def _send(self, message: Any) -> None:
         await self._send_text(json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode())
@@ -247,7 +247,7 @@ class RecordedAgent:
             idle_since = self._last_activity
             await asyncio.sleep(max(0.01, idle_since + self._patience_seconds - loop.time()))
             if self._last_activity != idle_since or self._is_working or self._asked:
-                # A person may think as long as she likes about a question of ours.
+                # A request of ours is open, perhaps a question to a person: it has no limit.
                 self._last_activity = max(self._last_activity, loop.time() - self._patience_seconds / 2)
                 continue
             self._last_activity = loop.time()

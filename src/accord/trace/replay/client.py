@@ -1,7 +1,7 @@
 """The recorded client, for a live agent.
 
-What the recorded client sent is sent in its order, each message when the answers before it have come. Requests of the
-live agent are answered as the recorded client answered them; updates are collected and compared when all is over.
+The recorded client's messages are sent in their order, each when the answers before it have come. Requests of the live
+agent are answered as the recorded client answered them; updates are collected and compared at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["RecordedClient"]
 
 
 ANSWER_SECONDS = scaled(60.0)
-# An update that a live agent may not send is waited for no longer.
+# The limit of the wait for an update: the live agent may never send it.
 UPDATE_SECONDS = scaled(5.0)
 
 _METHOD_NOT_FOUND = -32601
@@ -71,7 +71,7 @@ class RecordedClient:
             for step in self._conversation.steps:
                 if step.source == CLIENT:
                     await self._pace.before(step, self._conversation)
-                    await self._say(step, transport)
+                    await self._send_step(step, transport)
                 else:
                     await self._await(step)
         except TransportError as error:
@@ -83,7 +83,7 @@ class RecordedClient:
             await asyncio.gather(receiver, return_exceptions=True)
         self._conclude()
 
-    async def _say(self, step: RecordedStep, transport: Transport) -> None:
+    async def _send_step(self, step: RecordedStep, transport: Transport) -> None:
         if step.value is None:
             if b"\n" not in step.raw and step.kind == "noise":
                 await self._send(transport, step.raw)
@@ -97,7 +97,7 @@ class RecordedClient:
         elif step.kind == "notification":
             await self._await_updates_before(step)
             await self._send(transport, _encoded(self._ids.live(step.value)))
-        # An answer is sent when the live agent asks.
+        # An answer is sent when the live agent sends its request: see `_answer`.
 
     async def _send(self, transport: Transport, text: bytes) -> None:
         """Send a text; an agent that does not read is waited for as long as one that does not answer."""
@@ -105,7 +105,7 @@ class RecordedClient:
             await transport.send(text)
 
     async def _await(self, step: RecordedStep) -> None:
-        """Wait for what the recorded client had seen before its next message."""
+        """Wait for a message that the recorded client had received before it sent its next one."""
         if step.kind == "response" and step.partner in self._answers:
             await self._await_answer(step, self._answers[step.partner])
         elif step.kind == "notification" and ends_turn(step.value):
@@ -148,7 +148,7 @@ class RecordedClient:
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
-            return  # the comparison of the updates shows what did not come
+            return  # the comparison of the updates reports the missing ones
 
     async def _receive(self, transport: Transport) -> None:
         try:

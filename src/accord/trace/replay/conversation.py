@@ -107,7 +107,7 @@ class RecordedConversation:
             other = AGENT if step.source == CLIENT else CLIENT
             request = open_requests.pop((other, id_key(step.value.get("id"))), None)
             if request is None:
-                # An answer to nothing that was recorded can be sent to no one.
+                # Its request was not recorded, so there is no live request that it could answer.
                 step.kind = "noise"
                 return
             step.partner, self.steps[request].partner = request, step.index
@@ -151,7 +151,7 @@ def id_key(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-# A recorded lunch break is not waited for.
+# A longer recorded pause is shortened: a recording may have hours without a message.
 MAX_PAUSE_SECONDS = 5.0
 
 

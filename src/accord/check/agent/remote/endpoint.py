@@ -33,7 +33,7 @@ from accord.time_scale import scaled
 REMOTE_STEPS = StepRegistry()
 """The steps for the rules of the transport. Groups: `http`, `websocket`, `access`."""
 remote_step = REMOTE_STEPS.step
-INITIALIZE_RULE, MESSAGE_RULE, UPGRADE_RULE = "ACCORD-REMOTE-001", "ACCORD-REMOTE-002", "ACCORD-REMOTE-101"
+INITIALIZE_RULE, UPGRADE_RULE = "ACCORD-REMOTE-001", "ACCORD-REMOTE-101"
 BESIDE = 10
 """The order of steps that only wait: they run beside the others, and no other waits for them."""
 LATE = 90
@@ -53,7 +53,7 @@ def message_of(method: str, params: Any, id_: Any = None) -> bytes:
 
 
 class Endpoint:
-    """One step's view of the address: what it sends and receives, and everything that it opened."""
+    """The address in one step: the record of its messages, and everything that it opened."""
 
     def __init__(self, address: AgentAddress, options: Options, folder: Path) -> None:
         self.address = address
@@ -67,7 +67,7 @@ class Endpoint:
         self._last_id = 1
 
     def next_id(self) -> int:
-        """An id that no other request of the step has, on whatever connection."""
+        """An id that no other request of the step has, on any connection."""
         self._last_id += 1
         return self._last_id
 

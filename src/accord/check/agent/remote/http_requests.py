@@ -1,4 +1,4 @@
-"""HTTP requests to an endpoint: what each verb is answered with, what malformed ones get, and who has access."""
+"""HTTP requests to an endpoint: the answers to each verb and to malformed requests, and the control of access."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-REMOTE-202", "AAA", "https://www.rfc-editor.org/rfc/rfc9110#section-15.5.2",
         "A request without a token, or with a wrong one, gets 401 with `WWW-Authenticate`"),
     RuleRow("ACCORD-REMOTE-203", "AAA", TEXT,
-        "A foreign `Origin` is refused: a page that somebody visits must not reach the agent"),
+        "A foreign `Origin` is refused: a page in the user's browser must not reach the agent"),
     RuleRow("ACCORD-REMOTE-204", "AAA", TEXT,
         "A foreign `Host` is refused: a name that leads here must not make a page one of ours"),
 )
@@ -178,7 +178,7 @@ def broken_json_is_refused(evidence: Evidence) -> None:
 
 @remote_step("http")
 async def http_large_body(endpoint: Endpoint) -> Notes:
-    """A body that is said to be a gibibyte; of it so much is sent as known servers would read."""
+    """A body that is declared as a gibibyte; only as much of it is sent as known servers would read."""
     connection = await endpoint.connect()
     reader, writer = await endpoint.http.connect_socket()
     head = endpoint.http.head("POST", {**JSON, **connection.headers(), "Content-Length": str(_DECLARED_BYTES)})

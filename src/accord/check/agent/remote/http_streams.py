@@ -40,19 +40,19 @@ RULES = agent_rules(
         "Events end with LF and have one line of data, since known readers take no others"),
     RuleRow("ACCORD-REMOTE-012", "MMM", TEXT, "The answer to `session/new` comes on the connection stream"),
     RuleRow("ACCORD-REMOTE-013", "MMM", TEXT,
-        "What a session says, and the answer to its prompt, comes on the stream of that session, in its order"),
+        "The messages of a session, and the answer to its prompt, come on the stream of that session, in their order"),
     RuleRow("ACCORD-REMOTE-014", "MMM", TEXT, "Messages for a stream that is not read yet are kept for its reader"),
     RuleRow("ACCORD-REMOTE-015", "MMM", TEXT, "DELETE gets 202, ends the streams and the connection"),
     RuleRow("ACCORD-REMOTE-016", "AAA", TEXT, gate=_OPENING,
         says="The answer to a request for a replay comes behind it, on the same stream"),
     RuleRow("ACCORD-REMOTE-017", "AAA", TEXT,
         "A second reader of a stream is refused with 409, or ends the first one; two never share the messages"),
-    RuleRow("ACCORD-REMOTE-018", "III", TEXT, "What the stream of a session gets that the connection does not know"),
+    RuleRow("ACCORD-REMOTE-018", "III", TEXT, "The answer to a reader of a session that the connection does not know"),
     RuleRow("ACCORD-REMOTE-019", "AAA", EVENT_SOURCE, "Streams are marked `no-cache`, and are not compressed"),
     RuleRow("ACCORD-REMOTE-023", "AAA", EVENT_SOURCE,
         "Streams with event ids go on behind `Last-Event-ID`, and an unknown one is refused"),
     RuleRow("ACCORD-REMOTE-024", "AAA", KEEP_ALIVE_SOURCE,
-        "A stream on which nothing is said gets a comment within 30 seconds, since proxies end silent streams"),
+        "A stream without messages gets a comment within 30 seconds, since proxies end silent streams"),
 )
 # fmt: on
 
@@ -134,7 +134,7 @@ def sessions_are_answered_on_the_connection_stream(evidence: Evidence) -> None:
 def sessions_have_their_own_stream(evidence: Evidence) -> None:
     run = evidence.step("http_turn")
     elsewhere = [each for each in run["first"].entries if _session_of(each.message) == run["session"]]
-    # What is said while a session is made may come before its stream is opened.
+    # Messages that are sent while a session is made may come before its stream is opened.
     late = [each for each in elsewhere if each.place > run["new"].place]
     if late:
         raise Violation("a message of the session came on the connection stream", late[0])
@@ -238,7 +238,7 @@ async def http_replay(endpoint: Endpoint) -> Notes:
 
 
 async def _pass_barrier(connection: HttpConversation, session: str) -> None:
-    """Wait for the answer to a request of the session: what was sent before it has come by then."""
+    """Wait for the answer to a request of the session: messages that were sent before it have come by then."""
     id_ = await connection.ask(EXTENSION, {"sessionId": session}, session)
     if connection.accepted[-1].status == ACCEPTED:
         await connection.record.until(lambda: connection.answered(id_) is not None, SOON_SECONDS)
@@ -272,7 +272,7 @@ def a_stream_has_one_reader(evidence: Evidence) -> None:
         if answer.status != CONFLICT:
             raise Violation(f"the second reader gets {answer.status}", answer.asked, answer.entry)
     elif not run["ended"]:
-        raise Violation("both readers are served, and each misses what the other one gets")
+        raise Violation("both readers are served, and each misses the messages that the other one gets")
 
 
 @remote_step("http")
@@ -315,19 +315,19 @@ def streams_go_on_behind_an_event(evidence: Evidence) -> None:
     skip_unless(run["id"], "the events have no ids")
     again = run["again"]
     if isinstance(again, HttpAnswer):
-        skip_if(again.status == CONFLICT, "it is said that something was missed")
+        skip_if(again.status == CONFLICT, "the server answers that messages were missed")
         raise Violation(f"the reader gets {again.status}", again.asked, again.entry)
     if not run["got"]:
         raise Violation("the event behind it does not come again")
     if run["got"][0].message.get("id") != run["missed"]:
         raise Violation("another event than the one behind it comes", run["got"][0])
     if isinstance(run["unknown"], EventStream):
-        raise Violation("an unknown event id is taken for the end: what was missed is missed in silence")
+        raise Violation("an unknown event id is taken for the end: missed messages are not reported")
 
 
 @remote_step("http", order=BESIDE)
 async def http_silence(endpoint: Endpoint) -> Notes:
-    """The stream of a connection on which nothing is said, until something comes or the time limit is over."""
+    """The stream of a connection without messages, until something comes or the time limit is over."""
     seconds = endpoint.options.silence_seconds
     if not seconds:
         raise Inconclusive("silent streams are not waited for")
@@ -347,5 +347,5 @@ def silent_streams_are_kept_alive(evidence: Evidence) -> None:
     if run["came"]:
         return
     if run["ended"]:
-        raise Violation("a stream on which nothing was said was ended", *run["lines"])
+        raise Violation("a stream without messages was ended", *run["lines"])
     raise Violation(f"nothing came on a stream in {run['seconds']:g} s, not even a comment", *run["lines"])

@@ -1,4 +1,4 @@
-"""HTTP/1.1 and WebSocket frames (RFC 6455) on plain sockets, recorded: also what no client library sends.
+"""HTTP/1.1 and WebSocket frames (RFC 6455) on plain sockets, recorded; also bytes that no client library sends.
 
 The header with the token is sent and not recorded. Every wait is bounded.
 """
@@ -51,7 +51,7 @@ class ExchangeRecord:
         return entry
 
     def wake(self) -> None:
-        """Let those who wait look again."""
+        """Let waiting callers check their conditions again."""
         self._changed.set()
 
     async def until(self, holds: Callable[[], Any], seconds: float) -> bool:
@@ -229,7 +229,7 @@ class RawHttp:
         return self.record.add(said.strip(), read_json(body), sent=False)
 
     async def close(self) -> None:
-        """Let go of every socket."""
+        """Abort every socket."""
         for writer in self._writers:
             writer.transport.abort()
         await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""WebSocket: the upgrade, messages and frames, and what malformed ones get."""
+"""WebSocket: the upgrade, messages and frames, and the answers to malformed ones."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def initialize_comes_first(evidence: Evidence) -> str | None:
     answer: Entry | None = run["answer"]
     if answer is not None and "result" in answer.message:
         raise Violation("a session was made before `initialize`", answer)
-    skip_unless(answer is not None or run["code"] is not None, "nothing was said to it, and nothing done")
+    skip_unless(answer is not None or run["code"] is not None, "it was neither answered nor refused")
     return None
 
 
@@ -223,5 +223,5 @@ def what_is_no_utf8_ends_the_socket(evidence: Evidence) -> str:
     if run["code"] is None:
         raise Violation("the socket is still open", run["sent"])
     if run["lost"]:
-        raise Violation(f"the server serves nobody any more: {run['lost']}", run["sent"])
+        raise Violation(f"the server takes no connection any more: {run['lost']}", run["sent"])
     return f"it is closed with {run['code']}"

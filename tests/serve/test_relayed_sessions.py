@@ -1,0 +1,46 @@
+"""The gauge of relayed sessions counts each session once, for as long as another node has it for this client."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from accord.serve.principals import Principal
+from accord.serve.relay_ends import NodeLink
+from accord.serve.session_relay import SessionRelay, _Opening
+from accord.transport.memory import memory_pair
+from accord.transport.routing import Envelope
+
+
+def link_to(name: str) -> NodeLink:
+    node: Any = SimpleNamespace(incarnation=f"{name}-1", name=name)
+    transport: Any = None
+    return NodeLink(node, transport, [])
+
+
+def answered(relay: SessionRelay, method: str, link: NodeLink | None, session_id: str = "s1") -> None:
+    message = Envelope("request", 1, method, session_id)
+    relay._placed(_Opening(b"", message, 0.0, link), is_open=True)
+
+
+async def test_a_session_that_is_opened_again_or_closed_is_counted_once_or_not_at_all() -> None:
+    fleet: Any = SimpleNamespace(relayed_sessions=0)
+    client, _ = memory_pair()
+    relay = SessionRelay(client, Principal("ada"), fleet, 1024)
+    first, second = link_to("first"), link_to("second")
+    counts: list[int] = []
+    steps = (
+        ("session/load", first, "s1"),
+        ("session/load", first, "s1"),
+        ("session/load", first, "s2"),
+        ("session/load", second, "s1"),
+        ("session/close", second, "s1"),
+        ("session/load", None, "s2"),
+    )
+    for method, link, session_id in steps:
+        answered(relay, method, link, session_id)
+        counts.append(fleet.relayed_sessions)
+    assert counts == [1, 1, 2, 2, 1, 0]
+    answered(relay, "session/load", first)
+    relay._drop(first)
+    assert fleet.relayed_sessions == 0
