@@ -38,6 +38,11 @@ class Target:
     is_command: bool
 
     @property
+    def has_name(self) -> bool:
+        """Whether the user knows the agent by a name: a command and an address have none."""
+        return not self.is_command and not is_address(self.key)
+
+    @property
     def typed(self) -> str:
         """Its form at the end of a command line."""
         return self.key

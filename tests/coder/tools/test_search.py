@@ -10,6 +10,7 @@ import pytest
 
 from accord.coder.tools import search
 from accord.coder.tools.walk import walk
+from accord.session.content import block_text
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool
 
 
@@ -21,6 +22,15 @@ async def test_a_search_gives_path_line_and_text(tmp_path: Path) -> None:
     assert result.text == "b.txt:1: needle\nsrc/a.py:2: needle()"
     assert (shown.kind, shown.status) == ("search", "completed")
     assert shown.raw_output == {"matches": 2, "complete": True}
+
+
+async def test_a_fence_in_a_found_line_does_not_end_the_shown_block(tmp_path: Path) -> None:
+    project(tmp_path, **{"a.md": "```sh needle\n"})
+
+    result, shown = await use_tool(tmp_path, "search", pattern="needle")
+
+    assert result.text == "a.md:1: ```sh needle"
+    assert block_text(shown.content[0].block) == "````\na.md:1: ```sh needle\n````"
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class TextOutput(RunOutput):
         self._opening = opening
         agent, session = opening.agent, opening.session
         info = agent.info
-        name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
+        name = opening.target.entry.name if info is None or opening.target.has_name else info.name
         who = exact(f"{name} {'' if info is None else info.version}".strip())
         parts = [who, exact(agent.edition or ""), filled("session {}", opening.short_id)]
         if opening.name:

@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from accord.agent import ToolFailed
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work
+from accord.coder.tools.files import fenced
 from accord.coder.tools.walk import MAX_DEPTH, Found, Stopped, walk
 from accord.session.tool import ToolKind
 
@@ -111,7 +112,7 @@ class Search(BuiltIn):
             text = f"Nothing matches {self.pattern!r}."
         else:
             text = "\n".join(found) + (f"\n[only the first {MAX_MATCHES} matches]" if truncated else "")
-        await work.shown.complete(f"```\n{text}\n```", output={"matches": len(found), "complete": not truncated})
+        await work.shown.complete(fenced(text), output={"matches": len(found), "complete": not truncated})
         return ToolOutcome(text)
 
     def _matcher(self) -> Callable[[str], object]:
@@ -182,7 +183,7 @@ class List(BuiltIn):
         text = "\n".join(lines[:MAX_ENTRIES]) or "The folder is empty."
         if truncated:
             text += f"\n[only the first {MAX_ENTRIES} entries: list a folder below]"
-        await work.shown.complete(f"```\n{text}\n```", output={"entries": min(len(lines), MAX_ENTRIES)})
+        await work.shown.complete(fenced(text), output={"entries": min(len(lines), MAX_ENTRIES)})
         return ToolOutcome(text)
 
     def _lines(self, work: Work, place: str, check: Callable[[], None]) -> list[str]:

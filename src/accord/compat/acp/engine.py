@@ -136,8 +136,10 @@ class EngineConnection:
     async def _initialize(self, params: Any) -> Any:
         result = await self._request("initialize", params)
         # An agent that echoes the client's version would promise one that this SDK does not support.
-        if isinstance(result, dict) and result.get("protocolVersion", 0) > V1.version:
-            result["protocolVersion"] = V1.version
+        if isinstance(result, dict):
+            version = result.get("protocolVersion")
+            if isinstance(version, int) and version > V1.version:
+                result["protocolVersion"] = V1.version
         return result
 
     async def _request(self, method: str, params: Any) -> Any:
