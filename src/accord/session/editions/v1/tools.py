@@ -11,7 +11,7 @@ from accord.protocol import v1
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.agent_requests import PermissionGiven, RequestPermission
 from accord.session.content import Annotations, Block, Part, Text
-from accord.session.downgrade import downgrade_block, downgrade_status, restore_block
+from accord.session.downgrade import downgrade_block, downgrade_status, restore_block, restore_tool
 from accord.session.editions.shared.content import BlockCodec, OptionCodec, decode_annotations
 from accord.session.editions.shared.tools import (
     ToolItemCodec,
@@ -23,7 +23,7 @@ from accord.session.editions.shared.tools import (
     question_call,
 )
 from accord.session.event import ToolChanged
-from accord.session.meta_original import ItemOriginal, ToolOriginal, UnknownOriginal, keep, present, recall
+from accord.session.meta_original import ItemOriginal, ToolOriginal, UnknownOriginal, keep, recall
 from accord.session.option import MADE_FROM, Choice, ConfigOption, PermissionOption, Select, mode_option
 from accord.session.tool_state import ToolStates
 from accord.session.unset import mapped, or_none, or_unset, unless_null
@@ -220,7 +220,7 @@ def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:
         created=isinstance(report, v1.ToolCall),
         meta=or_unset(meta),
     )
-    return msgspec.structs.replace(event, **present(original)) if original is not None else event
+    return event if original is None else restore_tool(event, original, downgrade_status)
 
 
 # --- permission
