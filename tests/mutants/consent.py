@@ -373,6 +373,14 @@ MUTANTS = (
     ),
     Mutant(
         "consent",
+        "metadata makes a refusal of an option that allows",
+        "session/editions/v1/tools.py",
+        "kind == UNKNOWN_KIND and original.kind not in OPTION_KINDS",
+        "kind != original.kind",
+        "tests/session/test_requests_v1.py::test_an_option_is_of_the_kind_that_every_client_gets",
+    ),
+    Mutant(
+        "consent",
         "texts hide the rest of a patch",
         "cli/show/diff.py",
         " or not is_shown_by(diff.patch, diff.changes)\n",

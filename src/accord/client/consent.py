@@ -17,7 +17,7 @@ from accord.session.event import Event, TerminalChanged, ToolChanged, ToolConten
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
 from accord.session.rules import Access, Rule, Subject
 from accord.session.shell_line import environment_is_harmless
-from accord.session.tool import Diff, FileChange, TerminalView
+from accord.session.tool import Diff, FileChange, TerminalView, ToolContent
 from accord.workspace.subject import SubjectResolver, resolve_rules, spelled_path
 
 __all__ = ["Grant", "SessionConsent"]
@@ -116,10 +116,12 @@ class SessionConsent:
             for call_id in self._viewers.get(event.id, ()) if event.command or event.cwd else ():
                 if not self._calls[call_id].is_ended:
                     self._on_report(call_id)
-        elif type(event) is ToolChanged or type(event) is ToolContentAdded:
-            self._on_report(event.id)
+        elif type(event) is ToolContentAdded:
+            self._on_report(event.id, [event.content])
+        elif type(event) is ToolChanged:
+            self._on_report(event.id, event.content or ())
 
-    def _on_report(self, call_id: str) -> None:
+    def _on_report(self, call_id: str, news: Sequence[ToolContent] = ()) -> None:
         entry = self.session.transcript.tool_calls.get(call_id)
         if entry is None:
             return
@@ -127,7 +129,7 @@ class SessionConsent:
         if call.is_ended and not entry.finished:
             # The id is used again, for another call: no grant applies to it.
             call = self._calls[call_id] = _Call()
-        for item in entry.content:
+        for item in news:
             if isinstance(item, TerminalView):
                 self._viewers.setdefault(item.terminal_id, set()).add(call_id)
         now = claims_of(entry, self.session.transcript.terminals)

@@ -147,10 +147,12 @@ class CallClaims:
 
 def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = None) -> CallClaims:
     """The claims of the call in its current state; `terminals` are those of its session, by id."""
-    diffs = [item for item in call.content if isinstance(item, Diff)]
-    unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
+    # Nearly all items of a call with many of them are texts, which claim nothing.
+    items = [item for item in call.content if type(item) is not Shown]
+    diffs = [item for item in items if isinstance(item, Diff)]
+    unknown = [item.payload for item in items if isinstance(item, Unknown)]
     operations = [change.payload for diff in diffs for change in diff.changes if change.payload is not None]
-    views = [item.terminal_id for item in call.content if isinstance(item, TerminalView)]
+    views = [item.terminal_id for item in items if isinstance(item, TerminalView)]
     paths = dict.fromkeys(PathClaim(call.kind, location.path) for location in call.locations)
     for diff in diffs:
         paths.update(dict.fromkeys(_diff_claims(call.kind, diff)))

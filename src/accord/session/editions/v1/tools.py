@@ -3,7 +3,7 @@
 Modes and models are beside the config options; a command or a bare question becomes a tool call.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -227,6 +227,8 @@ def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:
 
 
 OPTION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
+# Safe with clients that approve by kind: an option that they do not understand approves nothing.
+UNKNOWN_KIND: Literal["reject_once"] = "reject_once"
 
 
 class KindOriginal(Part):
@@ -287,13 +289,15 @@ def decode_permission(params: v1.RequestPermissionRequest) -> RequestPermission:
 def _encode_option(option: PermissionOption) -> v1.PermissionOption:
     if option.kind in OPTION_KINDS:
         return v1.PermissionOption(option.id, option.name, option.kind, option.meta or UNSET)
-    # Safe with clients that approve by kind: an option that they do not understand approves nothing.
-    return v1.PermissionOption(option.id, option.name, "reject_once", keep(option.meta, KindOriginal(option.kind)))
+    return v1.PermissionOption(option.id, option.name, UNKNOWN_KIND, keep(option.meta, KindOriginal(option.kind)))
 
 
 def _decode_option(option: v1.PermissionOption) -> PermissionOption:
     meta, original = recall(option.meta, KindOriginal)
-    return PermissionOption(option.option_id, option.name, original.kind if original else option.kind, meta)
+    kind = option.kind
+    if original is not None and kind == UNKNOWN_KIND and original.kind not in OPTION_KINDS:
+        kind = original.kind
+    return PermissionOption(option.option_id, option.name, kind, meta)
 
 
 def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:
