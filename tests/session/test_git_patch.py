@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from accord.session.git_patch import MAX_PAIRS, is_shown_by, operation_of, read_patch, texts_agree, write_patch
 from accord.session.tool import FileChange
+from tests.limits import limit
 from tests.session.events import files
 
 ADDED = """\
@@ -285,6 +287,8 @@ def test_a_patch_that_says_what_its_change_says_is_shown_by_that(patch: str, cha
         MODIFIED + "trailing\n",
         "heading\n" + MODIFIED,
         MODIFIED.replace("@@ -1,2 +1,2 @@", "@@ ?"),
+        MODIFIED.replace("@@ -1,2 +1,2 @@", f"@@ -{'1' * 5000} +1 @@"),
+        MODIFIED + "@@ ",
         "diff --git /w/a.py /w/a.py\nBinary files /w/a.py and /w/a.py differ\n",
         "--- /w/a.py\n+++ /w/a.py\n@@ -1 +1 @@\n-one\n+two\n",
         MOVED,
@@ -314,3 +318,20 @@ def test_a_patch_agrees_with_the_texts_that_it_was_made_from(texts: list[tuple[s
 def test_a_coarse_patch_agrees_with_the_texts_that_it_was_made_from() -> None:
     changes = [FileChange("/w/a", large() + "tail", "head\n" + large(7, 900)), FileChange("/w/b", "", large())]
     assert texts_agree(write_patch(changes) or "", changes)
+
+
+@given(st.text(), st.sampled_from(["", "\n--- /w/a\n+++ /w/a\n"]), st.text())
+def test_nonsense_is_compared_without_a_word(head: str, sides: str, hunk: str) -> None:
+    patch = f"diff --git {head}{sides}@@ {hunk}"
+    change = FileChange("/w/a", "one\n", "two\n")
+    assert texts_agree(patch, [change]) <= is_shown_by(patch, [change])
+
+
+def test_time_to_compare_is_linear() -> None:
+    count = 5_000
+    changes = [FileChange(f"/w/{number}", "a\n", "b\n") for number in range(count)]
+    patch = write_patch(changes[::-1]) or ""
+    started = time.process_time()
+    assert texts_agree(patch, changes)
+    assert not texts_agree(patch, changes[1:])
+    assert time.process_time() - started < limit(10)

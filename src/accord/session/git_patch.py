@@ -182,17 +182,37 @@ def texts_agree(text: str, changes: Sequence[FileChange]) -> bool:
 def _sections(text: str, changes: Sequence[FileChange]) -> list[tuple[FileChange, list[str]]] | None:
     """Each change that the patch is about, with its hunks; None where the patch says anything else."""
     before, *sections = re.split(r"^diff --git ", text, flags=re.MULTILINE)
-    left, found = list(changes), []
     if before.strip():
         return None
+    # By path, so that time stays linear in the patch and the changes.
+    left: dict[str, list[FileChange]] = {}
+    for change in reversed(changes):
+        left.setdefault(change.path, []).append(change)
+    found = []
     for section in sections:
         head, *hunks = re.split(r"^@@ ", section, flags=re.MULTILINE)
-        change = next((each for each in left if _is_head_of(each, head, has_hunks=bool(hunks))), None)
-        if change is None or not all(_is_hunk(hunk) for hunk in hunks):
+        candidates = next((left[path] for path in _head_paths(head) if left.get(path)), None)
+        if not candidates or not _is_head_of(candidates[-1], head, has_hunks=bool(hunks)):
             return None
-        left = [each for each in left if each is not change]
-        found.append((change, hunks))
+        if not all(_is_hunk(hunk) for hunk in hunks):
+            return None
+        found.append((candidates.pop(), hunks))
     return found
+
+
+_NAMING = re.compile(r"^(?:\+\+\+|---|rename to|copy to) (.*)$", re.MULTILINE)
+
+
+def _head_paths(head: str) -> Iterator[str]:
+    """The paths that the head of a section may be about."""
+    for name in _NAMING.findall(head):
+        yield _bare(name)
+        yield _unquoted(name)
+    # Without any other header the first line names a path twice.
+    first = head.partition("\n")[0]
+    name = first[len(first) // 2 + 1 :]
+    yield _bare(name)
+    yield _unquoted(name)
 
 
 def _is_head_of(change: FileChange, head: str, *, has_hunks: bool) -> bool:
@@ -203,12 +223,23 @@ def _is_head_of(change: FileChange, head: str, *, has_hunks: bool) -> bool:
         return False
     first, *lines = head.removesuffix("\n").split("\n")
     sides = {"--- ": NOWHERE if operation == "add" else old, "+++ ": NOWHERE if operation == "delete" else change.path}
-    verb = _VERBS[operation]
-    paths = {**sides, f"{verb} from ": old, f"{verb} to ": change.path}
-    if not any(first == f"{one} {other}" for one in _spellings(old) for other in _spellings(change.path)):
+    paths = {**sides, f"{_VERBS[operation]} from ": old, f"{_VERBS[operation]} to ": change.path}
+    if not any(_names(first.removeprefix(f"{spelling} "), change.path) for spelling in _begins(first, old)):
         return False
     is_sided = [line[:4] for line in lines if line[:4] in sides] == list(sides)
     return is_sided >= has_hunks and all(_is_plain(line, change, operation, paths) for line in lines)
+
+
+def _begins(first: str, path: str) -> Iterator[str]:
+    """The spellings of a path with which the first line of a section begins."""
+    for prefix in ("", "a", "a/"):
+        spelling = _quoted(prefix + path) if first.startswith('"') else prefix + path
+        if first.startswith(f"{spelling} "):
+            yield spelling
+
+
+def _names(header: str, path: str) -> bool:
+    return path in (_bare(header), _unquoted(header), _unquoted(header).removeprefix("b/"))
 
 
 _VERBS = {"add": "", "delete": "", "modify": "", "move": "rename", "copy": "copy"}
@@ -217,7 +248,7 @@ _VERBS = {"add": "", "delete": "", "modify": "", "move": "rename", "copy": "copy
 def _is_plain(line: str, change: FileChange, operation: str, paths: dict[str, str]) -> bool:
     for header, path in paths.items():
         if line.startswith(header):
-            return _bare(line.removeprefix(header)) == path or _unquoted(line.removeprefix(header)) == path
+            return _names(line.removeprefix(header), path)
     if line.startswith(("index ", "similarity index ", "dissimilarity index ")):
         return True
     if operation == "delete":
@@ -225,18 +256,11 @@ def _is_plain(line: str, change: FileChange, operation: str, paths: dict[str, st
     return operation == "add" and line == f"new file mode {_mode(change)}"
 
 
-def _spellings(path: str) -> Iterator[str]:
-    for prefix in ("", "a", "b", "a/", "b/"):
-        yield prefix + path
-        yield _quoted(prefix + path)
-
-
-_RANGES = re.compile(r"-(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_RANGES = re.compile(r"-([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,[0-9]{1,9})? @@")
 
 
 def _is_hunk(hunk: str) -> bool:
-    lines = _lines(hunk)
-    return _RANGES.match(lines[0]) is not None and all(line[0] in " +-\\\n" for line in lines[1:])
+    return _RANGES.match(hunk) is not None and all(line[0] in " +-\\\n" for line in _lines(hunk)[1:])
 
 
 def _applied(old: str, hunks: list[str]) -> str | None:
