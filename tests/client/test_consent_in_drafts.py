@@ -205,6 +205,20 @@ async def test_a_denied_command_in_a_terminal_that_was_completed_unasked_is_name
     assert policy.completed_unasked == 1
 
 
+async def test_a_denied_command_in_a_terminal_that_no_call_shows_is_named_once(tmp_path: Path) -> None:
+    named: list[str | None] = []
+    policy = Policy(["deny execute:rm *"], on_unasked=lambda call, _: named.append(call.title))
+    async with asking("2", tmp_path, policy) as agent:
+        for id_, command in (("t", "rm -rf x"), ("u", "ls")):
+            await agent.update("terminal_update", terminalId=id_, command=command, cwd=str(tmp_path))
+            for _ in range(2):
+                await agent.update("terminal_update", terminalId=id_, exitStatus={"exitCode": 0})
+        # The ids of terminals and of calls are independent.
+        await agent.report(title="rm y", kind="execute", rawInput={"command": "rm y"}, status="completed")
+    assert named == ["rm -rf x", "rm y"]
+    assert policy.completed_unasked == 2
+
+
 async def test_a_command_for_a_terminal_that_has_another_one_is_shown_with_both(tmp_path: Path) -> None:
     person, subject = Person(), {"type": "command", "command": "ls", "cwd": str(tmp_path), "terminalId": "e"}
     async with asking("2", tmp_path, Policy(["allow execute:ls"], on_question=person)) as agent:

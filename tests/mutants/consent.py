@@ -405,6 +405,14 @@ MUTANTS = (
     ),
     Mutant(
         "consent",
+        "a terminal that no call shows may run anything",
+        "client/consent.py",
+        "        if terminal is not None and is_over and not self.session._is_reopening:\n",
+        "        if terminal is not None and is_over and self.session._is_reopening:\n",
+        DRAFTS + "test_a_denied_command_in_a_terminal_that_no_call_shows_is_named_once",
+    ),
+    Mutant(
+        "consent",
         "always for a call covers every file",
         "workspace/subject.py",
         "            target = InputTarget(claim.kind, digest.hexdigest())\n",

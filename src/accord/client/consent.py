@@ -105,6 +105,8 @@ class SessionConsent:
     _calls: dict[str, _Call] = field(default_factory=dict)
     _viewers: dict[str, set[str]] = field(default_factory=dict)
     """By the id of a terminal: the calls that showed it."""
+    _ended_terminals: set[str] = field(default_factory=set)
+    """The terminals that ended and that no call showed."""
     _grants: list[Grant] = field(default_factory=list)
 
     # --- reports of the agent
@@ -112,14 +114,26 @@ class SessionConsent:
     def on_event(self, event: Event) -> None:
         """Take an event of the session, after it was folded into the transcript."""
         if type(event) is TerminalChanged:
-            # v2 rule 66: a call may show a terminal before the terminal is reported.
-            for call_id in self._viewers.get(event.id, ()) if event.command or event.cwd else ():
-                if not self._calls[call_id].is_ended:
-                    self._on_report(call_id)
+            self._on_terminal(event)
         elif type(event) is ToolContentAdded:
             self._on_report(event.id, [event.content])
         elif type(event) is ToolChanged:
             self._on_report(event.id, event.content or ())
+
+    def _on_terminal(self, event: TerminalChanged) -> None:
+        viewers = self._viewers.get(event.id, ())
+        if event.command or event.cwd:
+            # v2 rule 66: a call may show a terminal before the terminal is reported.
+            for call_id in viewers:
+                if not self._calls[call_id].is_ended:
+                    self._on_report(call_id)
+        terminal = self.session.transcript.terminals.get(event.id)
+        is_over = terminal is not None and event.exit and not viewers and event.id not in self._ended_terminals
+        if terminal is not None and is_over and not self.session._is_reopening:
+            # No call shows it: its command is reported as a call of its own, once.
+            self._ended_terminals.add(event.id)
+            command = None if terminal.command is None else {"command": terminal.command, "cwd": terminal.cwd}
+            self.on_completed(self, ToolCall(event.id, terminal.command, "execute", "completed", raw_input=command))
 
     def _on_report(self, call_id: str, news: Sequence[ToolContent] = ()) -> None:
         entry = self.session.transcript.tool_calls.get(call_id)
@@ -167,8 +181,11 @@ class SessionConsent:
 
     def unallowed(self, call: ToolCall) -> Subject:
         """The accesses of a call beyond those that were allowed: later reports may have changed the call."""
-        subject = self.resolver.of_call(self.claims(call.id) or claims_of(call, self.session.transcript.terminals))
-        known = self._calls.get(call.id, _Call())
+        transcript = self.session.transcript
+        # A terminal is none of the reported calls, also if it has the id of one.
+        known = self._calls.get(call.id) if transcript.tool_calls.get(call.id) is call else None
+        known = known or _Call()
+        subject = self.resolver.of_call(known.claims or claims_of(call, transcript.terminals))
         return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
 
     # --- grants
