@@ -256,3 +256,16 @@ def test_a_kind_that_the_call_had_before_is_shown_where_it_names_nothing() -> No
     question = replace(asked(tool), claims=claims_of(tool).joined(first))
     assert "run   something that is not named" in shown(question)
     assert sentence_of(question) == "allow this?"
+
+
+def test_the_name_of_a_tool_does_not_look_like_a_path() -> None:
+    text = shown(asked(ToolCall("t", "Read", "read", name="README.md")))
+    assert 'read  the tool "README.md"' in text
+    assert "what it touches is not said" in shown(asked(ToolCall("t", "Read", "read")))
+
+
+@pytest.mark.parametrize("raw_input", [{"command": "git", "args": {"0": "rm"}}, {"run": {"step": ["rm", 1]}}])
+def test_a_command_that_cannot_be_read_is_shown_as_it_is(raw_input: Any) -> None:
+    text = shown(asked(ToolCall("t", "Run", "execute", raw_input=raw_input)))
+    assert "a command that could not be read" in text
+    assert '"rm"' in text

@@ -385,12 +385,17 @@ def _unnamed(question: PermissionQuestion, claims: CallClaims, limits: _Limits, 
     tool = question.tool
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
-        yield line_of(_kind_span(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
+        # In quotes: a name of a tool must not look like a path.
+        name = (
+            filled("the tool {}", json_text(tool.name, None, 200)) if tool.name else own("what it touches is not said")
+        )
+        yield line_of(_kind_span(kind), filled(" {}", name))
     if question.other is not None:
         yield _dim(json_text(question.other, None, limits.input_characters))
     if tool is None:
         return
-    rest = _rest(tool.raw_input)
+    is_read = all(text for text, _, _ in _command_texts(question, claims))
+    rest = _rest(tool.raw_input) if is_read else tool.raw_input
     if rest is not None and not (_diffs(question) and tool.kind in FILE_KINDS):
         yield _dim(json_text(rest, None, limits.input_characters))
     for item in tool.content:
