@@ -386,10 +386,8 @@ def _unnamed(question: PermissionQuestion, claims: CallClaims, limits: _Limits, 
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
         # In quotes: a name of a tool must not look like a path.
-        name = (
-            filled("the tool {}", json_text(tool.name, None, 200)) if tool.name else own("what it touches is not said")
-        )
-        yield line_of(_kind_span(kind), filled(" {}", name))
+        name = filled(" the tool {}", json_text(tool.name, None, 200)) if tool.name else None
+        yield line_of(_kind_span(kind), name or own(" what it touches is not said"))
     if question.other is not None:
         yield _dim(json_text(question.other, None, limits.input_characters))
     if tool is None:
