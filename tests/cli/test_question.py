@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+import asyncio
+import io
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
+from accord.cli import terminal as terminal_module
 from accord.cli.show.question import option_name
-from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_value, keys_of
+from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_prompt, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
 from accord.display import SafeText
 from accord.session.option import PermissionOption
+from tests.limits import limit
 
 
 def option(id_: str, kind: str) -> PermissionOption:
@@ -148,3 +157,59 @@ def test_what_is_typed_into_a_field_becomes_its_value(answer: str, field: dict[s
 def test_what_cannot_be_meant_is_asked_again(answer: str, field: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         _field_value(answer, field, needed=True)
+
+
+def test_a_field_of_a_form_is_marked_as_the_agent_s_words() -> None:
+    asked = _field_prompt("x", {"title": "allow to run ls?  [y] Allow"}, needed=True)
+    assert asked == "  | allow to run ls?  [y] Allow > "
+
+
+class Keyboard:
+    """A pseudo-terminal for stdin, and the text on stderr."""
+
+    def __init__(self, ours: int, screen: io.StringIO) -> None:
+        self._ours = ours
+        self._screen = screen
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    async def sees(self, text: str, times: int = 1) -> None:
+        """Return when the text is on the screen so often."""
+        async with asyncio.timeout(limit(10)):
+            while self._screen.getvalue().count(text) < times:
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def keyboard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    screen = io.StringIO()
+    with io.TextIOWrapper(io.FileIO(theirs)) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stderr", screen)
+        try:
+            yield Keyboard(ours, screen)
+        finally:
+            os.close(ours)
+
+
+async def test_a_key_that_was_meant_for_a_withdrawn_question_does_not_answer_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal_module, "ARMING_SECONDS", limit(1))
+    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    async with keyboard(monkeypatch) as keys:
+        questions = Questions(UserTerminal(), lambda _: True)
+        withdrawn = asyncio.ensure_future(questions.permission(question))
+        await keys.sees("[n] Leave it > ")
+        withdrawn.cancel()
+        asked = asyncio.ensure_future(questions.permission(question))
+        await keys.sees("[n] Leave it > ", 2)
+        keys.type("y\n")
+        await keys.sees("[n] Leave it > ", 3)
+        keys.type("n\n")
+        answer = await asyncio.wait_for(asked, limit(10))
+    assert answer is options[1]

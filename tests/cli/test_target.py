@@ -15,6 +15,8 @@ from accord.cli.target import target_of
     ],
 )
 def test_only_an_agent_of_a_name_is_shown_by_that_name(
-    name: str | None, command: list[str] | None, has_name: bool
+    name: str | None,
+    command: list[str] | None,
+    has_name: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     assert target_of(name, command).has_name is has_name

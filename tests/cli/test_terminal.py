@@ -178,11 +178,11 @@ agent.run()
 def test_a_form_is_filled_in_field_by_field(accord: Accord) -> None:
     (accord.cwd / "form.py").write_text(FORM, encoding="utf-8")
     with accord.terminal("run", "ask", "--edition", "2", "--", sys.executable, "form.py", NO_COLOR="1") as screen:
-        assert "Who are you?" in screen.expect("  name > ")
+        assert "  the agent asks: Who are you?\n" in screen.expect("  | name > ")
         screen.type("Ann\n")
-        screen.expect("  Your age > ")
+        screen.expect("  | Your age > ")
         screen.type("old\n")
-        screen.expect("  Your age > ")
+        screen.expect("  | Your age > ")
         screen.type("7\n")
         assert "accept {'name': 'Ann', 'age': 7}" in screen.rest()
         assert screen.status() == 0

@@ -495,6 +495,33 @@ async def test_an_id_that_is_used_again_inherits_nothing(tmp_path: Path) -> None
     assert len(seen) == 2
 
 
+async def test_a_question_that_came_before_the_prompt_lets_nothing_pass_in_its_turn(tmp_path: Path) -> None:
+    seen: list[PermissionQuestion] = []
+    is_asked, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def answer(question: PermissionQuestion) -> bool:
+        seen.append(question)
+        is_asked.set()
+        await may_answer.wait()
+        return question.request is None
+
+    path = tmp_path / "a.txt"
+    async with (
+        asyncio.timeout(limit(20)),
+        requesting_agent(tmp_path, permission=Policy(on_question=answer)) as requester,
+    ):
+        call = {"toolCallId": "t", "kind": "edit", "locations": [{"path": str(path)}]}
+        params = {"sessionId": SESSION, "toolCall": call, "options": OPTIONS}
+        asked = await requester.hand.ask("session/request_permission", params)
+        await is_asked.wait()
+        async with working(requester):
+            may_answer.set()
+            outcome = (await requester.hand.answer_to(asked))["result"]["outcome"]
+            assert outcome["optionId"] == "yes"
+            assert await write(requester, path) == DENIED
+    assert [question.request is None for question in seen] == [True, False]
+
+
 async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_path: Path) -> None:
     asked = asyncio.Event()
     go_on = threading.Event()

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
+DRAFTS = "tests/client/test_consent_in_drafts.py::"
 
 MUTANTS = (
     # --- consent
@@ -85,7 +86,7 @@ MUTANTS = (
         "consent",
         "a grant outlives its call",
         "client/consent.py",
-        "            self._grants = [grant for grant in self._grants if grant.call_id != event.id]\n",
+        "            self._grants = [grant for grant in self._grants if grant.call_id != call_id]\n",
         "",
         REQUESTS + "test_a_request_for_what_an_open_question_allowed_passes_until_the_call_ends",
     ),
@@ -353,6 +354,102 @@ MUTANTS = (
         "        return any(_can_result(changes, write) for changes in shown)\n",
         "        return write.new is not None\n",
         REQUESTS + "test_a_write_passes_for_the_change_that_was_shown",
+    ),
+    Mutant(
+        "consent",
+        "metadata hides a patch",
+        "session/editions/v2/tools.py",
+        "    if not texts_agree(patch.text, changes):\n",
+        "    if original is None:\n",
+        DRAFTS + "test_a_patch_is_judged_whatever_its_metadata_says_of_it",
+    ),
+    Mutant(
+        "consent",
+        "an original takes the input of a call back",
+        "session/downgrade.py",
+        "        if getattr(event, name) is not UNSET:\n",
+        "        if getattr(event, name) is None:\n",
+        DRAFTS + "test_a_report_is_judged_by_its_own_fields_and_not_by_an_original",
+    ),
+    Mutant(
+        "consent",
+        "metadata makes a refusal of an option that allows",
+        "session/editions/v1/tools.py",
+        "kind == UNKNOWN_KIND and original.kind not in OPTION_KINDS",
+        "kind != original.kind",
+        "tests/session/test_requests_v1.py::test_an_option_is_of_the_kind_that_every_client_gets",
+    ),
+    Mutant(
+        "consent",
+        "texts hide the rest of a patch",
+        "cli/show/diff.py",
+        " or not is_shown_by(diff.patch, diff.changes)\n",
+        "\n",
+        "tests/cli/show/test_diff.py::test_a_patch_that_says_more_than_its_texts_is_shown_itself",
+    ),
+    Mutant(
+        "consent",
+        "the command of a terminal is nobody's",
+        "session/claims.py",
+        "dict.fromkeys([*found_commands, *run])",
+        "dict.fromkeys(found_commands)",
+        DRAFTS + "test_the_command_of_a_terminal_is_a_command_of_the_call_that_shows_it",
+    ),
+    Mutant(
+        "consent",
+        "a terminal that is reported late is not judged",
+        "client/consent.py",
+        "                if not self._calls[call_id].is_ended:\n",
+        "                if self._calls[call_id].is_ended:\n",
+        DRAFTS + "test_the_command_of_a_terminal_is_a_command_of_the_call_that_shows_it[call]",
+    ),
+    Mutant(
+        "consent",
+        "a terminal that no call shows may run anything",
+        "client/consent.py",
+        "        if terminal is not None and is_over and not self.session._is_reopening:\n",
+        "        if terminal is not None and is_over and self.session._is_reopening:\n",
+        DRAFTS + "test_a_denied_command_in_a_terminal_that_no_call_shows_is_named_once",
+    ),
+    Mutant(
+        "consent",
+        "always for a call covers every file",
+        "workspace/subject.py",
+        "            target = InputTarget(claim.kind, digest.hexdigest())\n",
+        "            target = InputTarget(claim.kind, input_digest)\n",
+        DRAFTS + "test_always_for_a_call_is_for_its_files_and_texts_too",
+    ),
+    Mutant(
+        "consent",
+        "claims that are not kept are of no kind",
+        "session/claims.py",
+        "dict.fromkeys((*former, *_kinds(found, commands)))",
+        "dict.fromkeys(former)",
+        "tests/workspace/test_subject.py::test_claims_that_are_not_kept_still_have_their_kinds",
+    ),
+    Mutant(
+        "consent",
+        "a question from before the prompt is one of its turn",
+        "client/consent.py",
+        "        turn, call_id = question.turn if question.is_in_turn else None, question.call_id\n",
+        "        turn, call_id = self.session.running_turn, question.call_id\n",
+        REQUESTS + "test_a_question_that_came_before_the_prompt_lets_nothing_pass_in_its_turn",
+    ),
+    Mutant(
+        "consent",
+        "a deletion is called what the agent calls it",
+        "cli/show/question.py",
+        "    if called in kinds:\n",
+        '    if called in kinds or called != "other":\n',
+        DRAFTS + "test_a_call_that_only_reads_by_its_name_is_shown_by_its_changes",
+    ),
+    Mutant(
+        "consent",
+        "a key for a withdrawn question answers the next one",
+        "cli/terminal.py",
+        "            self._is_replaced = True\n",
+        "",
+        "tests/cli/test_question.py::test_a_key_that_was_meant_for_a_withdrawn_question_does_not_answer_the_next_one",
     ),
     # --- safe text
     Mutant(

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accord.session.git_patch import MAX_PAIRS, operation_of, read_patch, write_patch
+from accord.session.git_patch import MAX_PAIRS, is_shown_by, operation_of, read_patch, texts_agree, write_patch
 from accord.session.tool import FileChange
+from tests.limits import limit
 from tests.session.events import files
 
 ADDED = """\
@@ -235,3 +237,101 @@ def test_an_added_or_deleted_file_is_read_back_whole(text: str, other: str) -> N
 @given(st.text())
 def test_nonsense_is_read_without_a_word(text: str) -> None:
     assert read_patch(f"diff --git {text}\n--- {text}\n+++ {text}\n@@ {text}") is not None
+
+
+# --- agreement with the changes beside it
+
+MOVED = """\
+diff --git /w/old.py /w/a.py
+similarity index 60%
+rename from /w/old.py
+rename to /w/a.py
+--- /w/old.py
++++ /w/a.py
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "change"),
+    [
+        (ADDED, FileChange("/w/new.py", None, "one\ntwo", "add")),
+        (DELETED, FileChange("/w/gone.py", "one\n", None, "delete")),
+        (MODIFIED, FileChange("/w/a.py", "one\ntwo\nfour\n", "one\nthree\nfour\n")),
+        (MODIFIED.replace("/w/a.py\n", "/w/a.py\nindex 1..2 100644\n", 1), FileChange("/w/a.py", "one\ntwo", None)),
+        (MODIFIED.replace(" /w", " a/w", 1).replace("--- /w", "--- a/w"), FileChange("/w/a.py", "one\ntwo", None)),
+        (MOVED, FileChange("/w/a.py", "one\ntwo\n", "one\nthree\n", "move", "/w/old.py")),
+        ("", FileChange("/w/a.py", "one\n", "one\n")),
+    ],
+)
+def test_a_patch_that_says_what_its_change_says_is_shown_by_that(patch: str, change: FileChange) -> None:
+    assert is_shown_by(patch, [change])
+    other = FileChange("/w/other", None, None)
+    assert is_shown_by(patch, [other, change])
+    assert texts_agree(patch, [change]) is (change.new is not None or change.operation == "delete")
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        MODIFIED + DELETED,
+        MODIFIED + MODIFIED,
+        MODIFIED.replace("/w/a.py", "/w/b.py"),
+        MODIFIED.replace("+++ /w/a.py", "+++ /w/b.py"),
+        MODIFIED.replace("git /w/a.py", "git /w/b.py"),
+        MODIFIED.replace("--- /w", "old mode 100644\nnew mode 100755\n--- /w"),
+        MODIFIED.replace("--- /w", "new file mode 120000\n--- /w"),
+        MODIFIED + "trailing\n",
+        "heading\n" + MODIFIED,
+        MODIFIED.replace("@@ -1,2 +1,2 @@", "@@ ?"),
+        MODIFIED.replace("@@ -1,2 +1,2 @@", f"@@ -{'1' * 5000} +1 @@"),
+        MODIFIED + "@@ ",
+        "diff --git /w/a.py /w/a.py\nBinary files /w/a.py and /w/a.py differ\n",
+        "--- /w/a.py\n+++ /w/a.py\n@@ -1 +1 @@\n-one\n+two\n",
+        MOVED,
+        ADDED.replace("new.py", "a.py"),
+    ],
+)
+def test_a_patch_that_says_more_than_its_change_is_not_shown_by_it(patch: str) -> None:
+    change = FileChange("/w/a.py", "one\ntwo\n", "one\nthree\n")
+    assert not is_shown_by(patch, [change])
+    assert not texts_agree(patch, [change])
+
+
+@pytest.mark.parametrize("old", ["one\n", "two\none\n", "one\nTWO\n", ""])
+def test_a_patch_does_not_agree_with_texts_that_it_does_not_make(old: str) -> None:
+    assert not texts_agree(MODIFIED, [FileChange("/w/a.py", old, "one\nthree\n")])
+    assert not texts_agree(MODIFIED, [FileChange("/w/a.py", "one\ntwo\n", old)])
+
+
+@given(st.lists(st.tuples(files, files), max_size=3))
+def test_a_patch_agrees_with_the_texts_that_it_was_made_from(texts: list[tuple[str, str]]) -> None:
+    changes = [FileChange(f"/w/{number} é", old, new) for number, (old, new) in enumerate(texts)]
+    patch = write_patch(changes)
+    assert texts_agree(patch or "", changes)
+    assert patch is None or not texts_agree(patch, [*changes[:-1], FileChange(changes[-1].path, "x", "y")])
+
+
+def test_a_coarse_patch_agrees_with_the_texts_that_it_was_made_from() -> None:
+    changes = [FileChange("/w/a", large() + "tail", "head\n" + large(7, 900)), FileChange("/w/b", "", large())]
+    assert texts_agree(write_patch(changes) or "", changes)
+
+
+@given(st.text(), st.sampled_from(["", "\n--- /w/a\n+++ /w/a\n"]), st.text())
+def test_nonsense_is_compared_without_a_word(head: str, sides: str, hunk: str) -> None:
+    patch = f"diff --git {head}{sides}@@ {hunk}"
+    change = FileChange("/w/a", "one\n", "two\n")
+    assert texts_agree(patch, [change]) <= is_shown_by(patch, [change])
+
+
+def test_time_to_compare_is_linear() -> None:
+    count = 5_000
+    changes = [FileChange(f"/w/{number}", "a\n", "b\n") for number in range(count)]
+    patch = write_patch(changes[::-1]) or ""
+    started = time.process_time()
+    assert texts_agree(patch, changes)
+    assert not texts_agree(patch, changes[1:])
+    assert time.process_time() - started < limit(10)

@@ -853,6 +853,16 @@ def test_an_original_that_is_none_does_not_hide_what_was_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "original"),
+    [("allow_always", "reject_once"), ("allow_once", "_perhaps"), ("reject_once", "allow_once")],
+)
+def test_an_option_is_of_the_kind_that_every_client_gets(kind: str, original: str) -> None:
+    option = {"optionId": "x", "name": "X", "kind": kind, "_meta": {ORIGINAL: {"kind": original}}}
+    params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": [option]}
+    assert asked(RequestPermission, params).options == [PermissionOption("x", "X", kind)]
+
+
+@pytest.mark.parametrize(
     ("outcome", "option"),
     [
         ({"outcome": "selected", "optionId": "yes"}, "yes"),

@@ -369,3 +369,34 @@ def test_rules_of_the_decision_are_left_as_they_are() -> None:
     rule = Rule("deny", "edit", "a*/b")
 
     assert resolve_rules([rule], ["/"]) == (rule,)
+
+
+def test_claims_that_are_not_kept_still_have_their_kinds(tmp_path: Path) -> None:
+    files = [f"/p/{number}" for number in range(MAX_CLAIMS)]
+    judged = subject(tmp_path, "other", {"command": "rm x", "paths": files})
+    assert effect(tmp_path, ["deny execute:rm *", "allow other"], judged) == "deny"
+    assert effect(tmp_path, ["allow other"], judged) == "ask"
+    earlier = claims_of(ToolCall("t", kind="other", raw_input={"command": "rm x"}))
+    later = claims_of(ToolCall("t", kind="other", raw_input={"paths": files}))
+    joined = SubjectResolver(str(tmp_path), ()).of_call(later.joined(earlier))
+    assert effect(tmp_path, ["deny execute:rm *", "allow other"], joined) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        (FileChange("/p/a", "x", "y", "move", "/p/b"), {"move", "edit"}),
+        (FileChange("/p/a", "x", "x", "move", "/p/b"), {"move"}),
+        (FileChange("/p/a", None, None, "delete"), {"delete"}),
+        (FileChange("", None, None, "_odd", payload={"operation": "_odd", "target": "/p/a"}), {"edit"}),
+    ],
+)
+def test_a_change_is_of_every_kind_that_it_makes(tmp_path: Path, change: FileChange, kinds: set[str]) -> None:
+    judged = subject(tmp_path, "read", content=[Diff([change])])
+    assert {access.kind for access in judged.accesses if access.path == "/p/a"} == kinds
+
+
+def test_a_patch_that_contradicts_its_changes_is_an_edit_of_its_files(tmp_path: Path) -> None:
+    patch = "diff --git /p/a /p/a\n--- /p/a\n+++ /p/a\n@@ -1 +1 @@\n-x\n+y\n"
+    judged = subject(tmp_path, "delete", content=[Diff([FileChange("/p/a", operation="delete")], patch)])
+    assert effect(tmp_path, ["deny edit:/p/a", "allow all"], judged) == "deny"

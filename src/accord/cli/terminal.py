@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -31,6 +32,9 @@ from accord.errors import AuthRequired
 from accord.session.option import PermissionOption
 from accord.session.refusal import means_no
 
+ARMING_SECONDS = 0.5
+"""So long a question that takes the place of another one accepts no answer."""
+
 
 def is_interactive() -> bool:
     """Whether a question can be asked: stdin and stderr are terminals."""
@@ -44,6 +48,8 @@ class UserTerminal:
         self._progress = progress or Progress(sys.stderr, shown=False)
         self._screen = TextScreen(sys.stderr, self._progress, colours=has_colours(sys.stderr, os.environ))
         self._alone = asyncio.Lock()
+        self._is_replaced = False
+        """Whether a question ended before it was answered: the next one takes its place."""
         self.before: Callable[[], None] = lambda: None
         """Called before a question, to write all earlier output."""
         self.after: Callable[[], None] = lambda: None
@@ -76,8 +82,11 @@ class UserTerminal:
         self._screen.text(prompt)
         self._screen.flush()
         try:
+            if self._is_replaced:
+                await self._arm(prompt)
             answer = await _read_line()
         except asyncio.CancelledError:
+            self._is_replaced = True
             # The next output begins on a new line.
             self._screen.line([])
             raise
@@ -86,17 +95,30 @@ class UserTerminal:
             self._screen.line([])
         return answer
 
+    async def _arm(self, prompt: SafeText) -> None:
+        """Take no key for a moment: an agent that withdraws a question chooses when the next one takes its place."""
+        await asyncio.sleep(ARMING_SECONDS)
+        self._is_replaced = False
+        if _forget_typed_keys():
+            self._screen.forget_line()
+            self._screen.line([Span(own("  that was typed too early to be meant for this question"), "dim")])
+            self._screen.text(prompt)
+            self._screen.flush()
+
     def show_line(self, text: SafeText, style: str = "") -> None:
         self.show([[Span(text, style)]])
 
 
-def _forget_typed_keys() -> None:
+def _forget_typed_keys() -> bool:
+    """Drop what was typed so far; whether it was a line."""
     if sys.platform == "win32" or not is_terminal(sys.stdin):
-        return
+        return False
     import termios  # noqa: PLC0415 - not on every system
 
+    is_line = bool(select.select([sys.stdin], [], [], 0)[0])
     with contextlib.suppress(termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    return is_line
 
 
 async def _read_line() -> str | None:
@@ -218,7 +240,7 @@ class Questions:
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
         """The values of a form, or whether the address was visited."""
         async with self._terminal.floor():
-            self._terminal.show_line(filled("  {}", prose_line(question.message)), "bold")
+            self._terminal.show_line(filled("  the agent asks: {}", prose_line(question.message)), "bold")
             if isinstance(question, FormQuestion):
                 return await self._form(question.schema)
             self._terminal.show_line(filled("  {}", question.url), "cyan")
@@ -294,7 +316,8 @@ def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> SafeText
         parts.append(filled("[{}]", json_text(field["default"])))
     elif not needed:
         parts.append(own("[leave out]"))
-    return filled("  {} > ", joined(parts, own(" ")))
+    # Marked as the agent's words: they must not look like a question of ours.
+    return filled("  | {} > ", joined(parts, own(" ")))
 
 
 def _choices(field: dict[str, Any]) -> list[str]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from accord.client.question import PermissionQuestion
 from accord.client.session import Session
-from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_in, claims_of
+from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_in, claims_of, with_shown_blocks
 from accord.session.entry import ToolCall
-from accord.session.event import Event, ToolChanged, ToolContentAdded
+from accord.session.event import Event, TerminalChanged, ToolChanged, ToolContentAdded
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
 from accord.session.rules import Access, Rule, Subject
 from accord.session.shell_line import environment_is_harmless
-from accord.session.tool import Diff, FileChange
+from accord.session.tool import Diff, FileChange, TerminalView, ToolContent
 from accord.workspace.subject import SubjectResolver, resolve_rules, spelled_path
 
 __all__ = ["Grant", "SessionConsent"]
@@ -103,26 +103,54 @@ class SessionConsent:
     answers: list[RememberedAnswer] = field(default_factory=list)
     on_completed: Callable[[SessionConsent, ToolCall], None] = lambda _consent, _call: None
     _calls: dict[str, _Call] = field(default_factory=dict)
+    _viewers: dict[str, set[str]] = field(default_factory=dict)
+    """By the id of a terminal: the calls that showed it."""
+    _ended_terminals: set[str] = field(default_factory=set)
+    """The terminals that ended and that no call showed."""
     _grants: list[Grant] = field(default_factory=list)
 
     # --- reports of the agent
 
     def on_event(self, event: Event) -> None:
         """Take an event of the session, after it was folded into the transcript."""
-        if type(event) is not ToolChanged and type(event) is not ToolContentAdded:
-            return
-        entry = self.session.transcript.tool_calls.get(event.id)
+        if type(event) is TerminalChanged:
+            self._on_terminal(event)
+        elif type(event) is ToolContentAdded:
+            self._on_report(event.id, [event.content])
+        elif type(event) is ToolChanged:
+            self._on_report(event.id, event.content or ())
+
+    def _on_terminal(self, event: TerminalChanged) -> None:
+        viewers = self._viewers.get(event.id, ())
+        if event.command or event.cwd:
+            # v2 rule 66: a call may show a terminal before the terminal is reported.
+            for call_id in viewers:
+                if not self._calls[call_id].is_ended:
+                    self._on_report(call_id)
+        terminal = self.session.transcript.terminals.get(event.id)
+        is_over = terminal is not None and event.exit and not viewers and event.id not in self._ended_terminals
+        if terminal is not None and is_over and not self.session._is_reopening:
+            # No call shows it: its command is reported as a call of its own, once.
+            self._ended_terminals.add(event.id)
+            command = None if terminal.command is None else {"command": terminal.command, "cwd": terminal.cwd}
+            self.on_completed(self, ToolCall(event.id, terminal.command, "execute", "completed", raw_input=command))
+
+    def _on_report(self, call_id: str, news: Sequence[ToolContent] = ()) -> None:
+        entry = self.session.transcript.tool_calls.get(call_id)
         if entry is None:
             return
-        call = self._calls.setdefault(event.id, _Call())
+        call = self._calls.setdefault(call_id, _Call())
         if call.is_ended and not entry.finished:
             # The id is used again, for another call: no grant applies to it.
-            call = self._calls[event.id] = _Call()
-        now = claims_of(entry)
+            call = self._calls[call_id] = _Call()
+        for item in news:
+            if isinstance(item, TerminalView):
+                self._viewers.setdefault(item.terminal_id, set()).add(call_id)
+        now = claims_of(entry, self.session.transcript.terminals)
         call.claims = now if call.claims is None else now.joined(call.claims)
         if entry.finished and not call.is_ended:
             call.is_ended = True
-            self._grants = [grant for grant in self._grants if grant.call_id != event.id]
+            self._grants = [grant for grant in self._grants if grant.call_id != call_id]
             if entry.status == "completed" and not self.session._is_reopening:
                 self.on_completed(self, entry)
 
@@ -139,26 +167,32 @@ class SessionConsent:
 
     def subject_of(self, question: PermissionQuestion) -> Subject:
         """The subject of a question, by all claims about its call."""
-        claims = question.claims
+        claims, call = question.claims, question.tool
         if claims is None:
-            claims = claims_in("other", question.other) if question.tool is None else claims_of(question.tool)
+            claims = claims_in("other", question.other) if call is None else claims_of(call)
+        if call is not None:
+            claims = with_shown_blocks(claims, call)
         command = None
         if question.command is not None:
             command = CommandClaim(None, question.command.command, question.command.cwd)
-            if question.tool is None:
+            if call is None and question.claims is None:
                 claims = CallClaims("execute")
         return self.resolver.of_call(claims, command)
 
     def unallowed(self, call: ToolCall) -> Subject:
         """The accesses of a call beyond those that were allowed: later reports may have changed the call."""
-        subject = self.resolver.of_call(self.claims(call.id) or claims_of(call))
-        known = self._calls.get(call.id, _Call())
+        transcript = self.session.transcript
+        # A terminal is none of the reported calls, also if it has the id of one.
+        known = self._calls.get(call.id) if transcript.tool_calls.get(call.id) is call else None
+        known = known or _Call()
+        subject = self.resolver.of_call(known.claims or claims_of(call, transcript.terminals))
         return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
 
     # --- grants
 
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
-        turn, call_id = self.session.running_turn, question.call_id
+        # Not the turn that runs now: the question may have come before it.
+        turn, call_id = question.turn if question.is_in_turn else None, question.call_id
         if call_id is not None:
             call = self._calls.setdefault(call_id, _Call())
             call.allowed.update(subject.accesses)

@@ -22,7 +22,7 @@ from accord.session.agent_requests import (
     StartTerminal,
     WriteFile,
 )
-from accord.session.claims import CallClaims
+from accord.session.claims import CallClaims, claims_of, terminal_claim
 from accord.session.entry import ToolCall
 from accord.session.event import Noticed
 from accord.session.option import PermissionOption
@@ -57,7 +57,7 @@ class PermissionQuestion:
     """May the agent do this? Frozen when it was asked: later reports of the call change nothing in it.
 
     `tool` is the call at that time, with the question's changes to it. `title` and `description` are the agent's own
-    words, and not verified. `claims` are all paths and commands that the call ever named.
+    words, and not verified. `claims` are all paths and commands that the call ever named, in its terminals too.
 
     `request` is a request to this client that no question preceded: a file to be written or read, a terminal. Then
     `tool` and `command` describe that, and the options are our own. `open_calls` are the tool calls that run, where the
@@ -209,6 +209,12 @@ def permission_question(
         or (tool.title if tool is not None else None)
         or (request.command.command if request.command else None)
     )
+    terminals = session.transcript.terminals
+    known = None if tool is None else claims(tool.id) or claims_of(tool, terminals)
+    run = None if request.command is None else terminal_claim(terminals.get(request.command.terminal_id or ""))
+    if run is not None:
+        # The command is to run in a terminal for which the agent named one already.
+        known = (known or CallClaims("execute")).joined(CallClaims("execute", commands=(run,)))
     unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished] if tool is None else []
     return PermissionQuestion(
         session,
@@ -218,7 +224,7 @@ def permission_question(
         request.command,
         request.description,
         request.meta or {},
-        None if tool is None else claims(tool.id),
+        known,
         open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]),
         other=request.other,
     )

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from accord.protocol.model import Unknown
-from accord.session.entry import ToolCall
-from accord.session.git_patch import NOWHERE, patch_paths
-from accord.session.tool import Diff, FileChange
+from accord.session.content import Text
+from accord.session.entry import TerminalEntry, ToolCall
+from accord.session.git_patch import NOWHERE, is_shown_by, patch_paths
+from accord.session.tool import Diff, FileChange, Shown, TerminalView
 
 __all__ = [
     "ARGUMENT_KEYS",
@@ -27,9 +28,12 @@ __all__ = [
     "CallClaims",
     "CommandClaim",
     "PathClaim",
+    "change_kinds",
     "claims_in",
     "claims_of",
     "field_name",
+    "terminal_claim",
+    "with_shown_blocks",
 ]
 
 FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
@@ -118,16 +122,18 @@ class CallClaims:
     is_complete: bool = True
     input_digest: str | None = None
     former: tuple[str, ...] = ()
-    """Kinds that the call had before; `other`, which also stands for none, is not kept."""
+    """Further kinds: those that the call had before (not `other`, which also stands for none), and those of claims
+    that are not kept or that a terminal stands for."""
 
     def joined(self, earlier: CallClaims) -> CallClaims:
         """These claims and those that were made before: a later report takes nothing back."""
         paths = tuple(dict.fromkeys((*earlier.paths, *self.paths)))
         commands = tuple(dict.fromkeys((*earlier.commands, *self.commands)))
         # It was called an edit or a command once; calling it a read afterwards does not make it one.
-        former = dict.fromkeys((*earlier.former, earlier.kind))
+        former = dict.fromkeys((*earlier.former, earlier.kind, *self.former))
         fits = len(paths) + len(commands) <= MAX_CLAIMS and _size(paths, commands) <= MAX_CHARACTERS
         if not fits:
+            former.update(dict.fromkeys(_kinds(earlier.paths, earlier.commands)))
             paths, commands = self.paths, self.commands
         return CallClaims(
             self.kind,
@@ -139,30 +145,60 @@ class CallClaims:
         )
 
 
-def claims_of(call: ToolCall) -> CallClaims:
-    """The claims of the call in its current state."""
-    paths: dict[PathClaim, None] = {}
-    for location in call.locations:
-        paths[PathClaim(call.kind, location.path)] = None
-    for item in call.content:
-        if isinstance(item, Diff):
-            paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
-    unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
+def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = None) -> CallClaims:
+    """The claims of the call in its current state; `terminals` are those of its session, by id."""
+    # Nearly all items of a call with many of them are texts, which claim nothing.
+    items = [item for item in call.content if type(item) is not Shown]
+    diffs = [item for item in items if isinstance(item, Diff)]
+    unknown = [item.payload for item in items if isinstance(item, Unknown)]
+    operations = [change.payload for diff in diffs for change in diff.changes if change.payload is not None]
+    views = [item.terminal_id for item in items if isinstance(item, TerminalView)]
+    paths = dict.fromkeys(PathClaim(call.kind, location.path) for location in call.locations)
+    for diff in diffs:
+        paths.update(dict.fromkeys(_diff_claims(call.kind, diff)))
     located = frozenset(location.path for location in call.locations)
     for value in (_opened(call.raw_input), *unknown):
         paths.update(dict.fromkeys(_input_claims(call.kind, value, located)))
-    found_commands = [each for value in (call.raw_input, *unknown) for each in _input_commands(value, 0)]
+    inputs = (call.raw_input, *unknown, *operations)
+    found_commands = [each for value in inputs for each in _input_commands(value, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
         found_commands = [CommandClaim(line=call.raw_input)]
-    found = tuple(paths)
+    run = [claim for each in views if (claim := terminal_claim((terminals or {}).get(each))) is not None]
     digest = None
-    if call.raw_input is not None and (call.kind not in _EXACT_KINDS or not (found or found_commands)):
+    if call.raw_input is not None and (call.kind not in _EXACT_KINDS or not (paths or found_commands)):
         digest = _digest([call.kind, call.name, call.raw_input, *unknown])
-    commands = tuple(dict.fromkeys(found_commands))
-    is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
-    if not is_complete:
-        found, commands = (), ()
-    return CallClaims(call.kind, found, commands, is_complete, digest)
+    found, commands = tuple(paths), tuple(dict.fromkeys([*found_commands, *run]))
+    # A call that shows a terminal runs a command, also one that is not named.
+    former = ("execute",) if views and call.kind != "execute" else ()
+    if len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS:
+        return CallClaims(call.kind, found, commands, is_complete=True, input_digest=digest, former=former)
+    kinds = (kind for kind in dict.fromkeys((*former, *_kinds(found, commands))) if kind not in ("other", call.kind))
+    return CallClaims(call.kind, is_complete=False, input_digest=digest, former=tuple(kinds))
+
+
+def terminal_claim(terminal: TerminalEntry | None) -> CommandClaim | None:
+    """The command of a terminal, where the agent names it."""
+    if terminal is None or not terminal.command:
+        return None
+    return CommandClaim(line=terminal.command, directory=terminal.cwd or None)
+
+
+def _kinds(paths: Iterable[PathClaim], commands: Sequence[CommandClaim]) -> Iterator[str]:
+    yield from (claim.kind for claim in paths)
+    if commands:
+        yield "execute"
+
+
+def with_shown_blocks(claims: CallClaims, call: ToolCall) -> CallClaims:
+    """The claims for a question about the call: where its input identifies it, so do the blocks shown with it.
+
+    Only for questions: a call that streams its results has a digest of its input alone.
+    """
+    blocks = [item.block for item in call.content if isinstance(item, Shown)]
+    if claims.input_digest is None or not blocks:
+        return claims
+    texts = [block.text if isinstance(block, Text) else repr(block) for block in blocks]
+    return replace(claims, input_digest=_digest([claims.input_digest, *texts]))
 
 
 def field_name(key: object) -> str:
@@ -198,20 +234,34 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
         yield PathClaim("edit", "")
         return
     named = {path for change in diff.changes for path in (change.path, change.old_path)}
+    if not is_shown_by(diff.patch, diff.changes):
+        # It does something else than its changes say.
+        named = set()
     yield from (PathClaim("edit", path) for path in paths if path not in named)
 
 
 def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
-    """The claims of a diff, which changes files whatever the call's kind is."""
-    kinds = {change.operation if change.operation in WRITING_KINDS else "edit"}
-    if kind == "delete" and not change.new:
-        kinds = {"delete"}
-    elif kind in WRITING_KINDS:
-        kinds.add(kind)
     for path in (change.path, change.old_path):
         if path and path != NOWHERE:
-            for each in sorted(kinds):
+            for each in change_kinds(kind, change):
                 yield PathClaim(each, path)
+    if change.payload is not None:
+        # An operation that no edition names may change every file that it names.
+        yield from _input_claims("edit", change.payload, frozenset())
+    if not change.path:
+        yield PathClaim("edit", "")
+
+
+def change_kinds(kind: str, change: FileChange) -> tuple[str, ...]:
+    """The kinds of one change in a call of this kind: a diff changes files whatever the call is called."""
+    if kind == "delete" and not change.new:
+        return ("delete",)
+    kinds = {change.operation if change.operation in WRITING_KINDS else "edit"}
+    if change.operation == "move" and change.old != change.new:
+        kinds.add("edit")
+    if kind in WRITING_KINDS:
+        kinds.add(kind)
+    return tuple(sorted(kinds))
 
 
 def claims_in(kind: str, payload: Any) -> CallClaims:

@@ -4,6 +4,8 @@ Everything here works on the core's own types. `downgrade_…` gives a value tha
 original beside it in `_meta`; `restore_…` undoes it.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from accord.protocol.model import UNSET, Unknown, UnsetType
@@ -17,6 +19,7 @@ from accord.session.meta_original import (
     MessageOriginal,
     NoticeOriginal,
     PlanOriginal,
+    ToolOriginal,
     UnknownOriginal,
     keep,
     present,
@@ -39,6 +42,7 @@ __all__ = [
     "restore_notice",
     "restore_plan",
     "restore_shown",
+    "restore_tool",
     "with_explicit_nulls",
 ]
 
@@ -63,6 +67,23 @@ def with_explicit_nulls(event: ToolChanged) -> ToolChanged:
     """A report that restarts a known call, for editions in which only null clears a field."""
     cleared = {name: None for name in event.__struct_fields__ if getattr(event, name) is UNSET}
     return msgspec.structs.replace(event, **{**cleared, "cancellable": bool(event.cancellable)})
+
+
+def restore_tool(event: ToolChanged, original: ToolOriginal, downgrade: Callable[[str], str]) -> ToolChanged:
+    """The report before it was downgraded; `downgrade` is how the edition writes a status.
+
+    A field of the original counts only where the report has what is written in its place: what an agent says to every
+    other client is not taken back by an original.
+    """
+    meant = present(original)
+    if event.kind != "other":
+        meant.pop("kind", None)
+    if event.status is UNSET or event.status != downgrade(meant.get("status", "")):
+        meant.pop("status", None)
+    for name in ("raw_input", "raw_output"):
+        if getattr(event, name) is not UNSET:
+            meant.pop(name, None)
+    return msgspec.structs.replace(event, **meant)
 
 
 def downgrade_block(value: Unknown) -> Text:
@@ -141,11 +162,14 @@ def restore_diff(diff: Diff) -> Diff:
 
 
 def _restore_change(change: FileChange, original: ChangeOriginal) -> FileChange:
+    # Only a file without a new text can be gone: a text that the report has is not taken back.
+    is_gone = not change.new
+    operation = original.operation or change.operation
     return FileChange(
         change.path,
         change.old,
-        None if original.gone else change.new,
-        original.operation or change.operation,
+        None if original.gone and is_gone else change.new,
+        operation if is_gone or operation != "delete" else change.operation,
         original.old_path,
         original.file_type,
         original.mime_type,

@@ -6,10 +6,11 @@ missing, Git's quoting, no header of a commit or a mail.
 
 import difflib
 import re
+from collections.abc import Iterator, Sequence
 
 from accord.session.tool import FileChange
 
-__all__ = ["operation_of", "patch_paths", "read_patch", "write_patch"]
+__all__ = ["is_shown_by", "operation_of", "patch_paths", "read_patch", "texts_agree", "write_patch"]
 
 NOWHERE = "/dev/null"
 NO_NEWLINE = "\\ No newline at end of file\n"
@@ -155,6 +156,127 @@ def read_patch(text: str) -> dict[str, tuple[str | None, str | None]]:
             path = before if after == NOWHERE else after
             found[path] = (None if before == NOWHERE else old, None if after == NOWHERE else new)
     return found
+
+
+# --- agreement of a patch with the changes beside it
+
+
+def is_shown_by(text: str, changes: Sequence[FileChange]) -> bool:
+    """Whether a reader of these changes, with their texts, misses nothing that the patch says.
+
+    Each section must be about a change of its own, with the same operation and the same paths. A section that says more
+    than texts can show (another mode, binary content, lines outside of hunks) is not shown by them.
+    """
+    return _sections(text, changes) is not None
+
+
+def texts_agree(text: str, changes: Sequence[FileChange]) -> bool:
+    """Whether the patch makes exactly the new texts of these changes out of the old ones."""
+    sections = _sections(text, changes)
+    if sections is None:
+        return False
+    about = {id(change): hunks for change, hunks in sections}
+    return all(_applied(change.old or "", about.get(id(change), [])) == (change.new or "") for change in changes)
+
+
+def _sections(text: str, changes: Sequence[FileChange]) -> list[tuple[FileChange, list[str]]] | None:
+    """Each change that the patch is about, with its hunks; None where the patch says anything else."""
+    before, *sections = re.split(r"^diff --git ", text, flags=re.MULTILINE)
+    if before.strip():
+        return None
+    # By path, so that time stays linear in the patch and the changes.
+    left: dict[str, list[FileChange]] = {}
+    for change in reversed(changes):
+        left.setdefault(change.path, []).append(change)
+    found = []
+    for section in sections:
+        head, *hunks = re.split(r"^@@ ", section, flags=re.MULTILINE)
+        candidates = next((left[path] for path in _head_paths(head) if left.get(path)), None)
+        if not candidates or not _is_head_of(candidates[-1], head, has_hunks=bool(hunks)):
+            return None
+        if not all(_is_hunk(hunk) for hunk in hunks):
+            return None
+        found.append((candidates.pop(), hunks))
+    return found
+
+
+_NAMING = re.compile(r"^(?:\+\+\+|---|rename to|copy to) (.*)$", re.MULTILINE)
+
+
+def _head_paths(head: str) -> Iterator[str]:
+    """The paths that the head of a section may be about."""
+    for name in _NAMING.findall(head):
+        yield _bare(name)
+        yield _unquoted(name)
+    # Without any other header the first line names a path twice.
+    first = head.partition("\n")[0]
+    name = first[len(first) // 2 + 1 :]
+    yield _bare(name)
+    yield _unquoted(name)
+
+
+def _is_head_of(change: FileChange, head: str, *, has_hunks: bool) -> bool:
+    """Whether the head of a section is about this change, and says nothing beyond its operation and paths."""
+    operation = operation_of(change)
+    old = change.old_path if operation in {"move", "copy"} else change.path
+    if old is None or operation not in _VERBS:
+        return False
+    first, *lines = head.removesuffix("\n").split("\n")
+    sides = {"--- ": NOWHERE if operation == "add" else old, "+++ ": NOWHERE if operation == "delete" else change.path}
+    paths = {**sides, f"{_VERBS[operation]} from ": old, f"{_VERBS[operation]} to ": change.path}
+    if not any(_names(first.removeprefix(f"{spelling} "), change.path) for spelling in _begins(first, old)):
+        return False
+    is_sided = [line[:4] for line in lines if line[:4] in sides] == list(sides)
+    return is_sided >= has_hunks and all(_is_plain(line, change, operation, paths) for line in lines)
+
+
+def _begins(first: str, path: str) -> Iterator[str]:
+    """The spellings of a path with which the first line of a section begins."""
+    for prefix in ("", "a", "a/"):
+        spelling = _quoted(prefix + path) if first.startswith('"') else prefix + path
+        if first.startswith(f"{spelling} "):
+            yield spelling
+
+
+def _names(header: str, path: str) -> bool:
+    return path in (_bare(header), _unquoted(header), _unquoted(header).removeprefix("b/"))
+
+
+_VERBS = {"add": "", "delete": "", "modify": "", "move": "rename", "copy": "copy"}
+
+
+def _is_plain(line: str, change: FileChange, operation: str, paths: dict[str, str]) -> bool:
+    for header, path in paths.items():
+        if line.startswith(header):
+            return _names(line.removeprefix(header), path)
+    if line.startswith(("index ", "similarity index ", "dissimilarity index ")):
+        return True
+    if operation == "delete":
+        return line.startswith(("deleted file mode ", "Binary files "))
+    return operation == "add" and line == f"new file mode {_mode(change)}"
+
+
+_RANGES = re.compile(r"-([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,[0-9]{1,9})? @@")
+
+
+def _is_hunk(hunk: str) -> bool:
+    return _RANGES.match(hunk) is not None and all(line[0] in " +-\\\n" for line in _lines(hunk)[1:])
+
+
+def _applied(old: str, hunks: list[str]) -> str | None:
+    """The text after the hunks; None where they do not fit the old one."""
+    lines, result, at = _lines(old), [], 0
+    for hunk in hunks:
+        ranges = _RANGES.match(hunk)
+        if ranges is None:
+            return None
+        start = int(ranges[1]) - (ranges[2] != "0")
+        removed, added = (_lines(side) for side in _read_hunks([hunk]))
+        if start < at or lines[start : start + len(removed)] != removed:
+            return None
+        result += [*lines[at:start], *added]
+        at = start + len(removed)
+    return "".join([*result, *lines[at:]])
 
 
 _HEADER = re.compile(r"^(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.*)$", re.MULTILINE)

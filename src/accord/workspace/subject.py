@@ -7,6 +7,7 @@ pattern allows. It reads the disk, and blocks meanwhile.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -126,8 +127,9 @@ class SubjectResolver:
             return Access(claim.kind)
         target: PathTarget | InputTarget = PathTarget(claim.kind, resolved.real)
         if claim.kind not in FILE_KINDS and input_digest is not None:
-            # The path is one parameter among others: an answer is for all of them.
-            target = InputTarget(claim.kind, input_digest)
+            # The path is one parameter among others: an answer is for all of them, and for this file.
+            digest = hashlib.sha256(f"{input_digest} {resolved.real}".encode("utf-8", "surrogatepass"))
+            target = InputTarget(claim.kind, digest.hexdigest())
         return Access(claim.kind, resolved.real, resolved.spelled, target=target)
 
     def _command_accesses(self, claim: CommandClaim, mentioned: tuple[str, ...]) -> list[Access]:

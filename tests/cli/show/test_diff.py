@@ -63,3 +63,12 @@ def test_a_huge_change_is_not_compared_line_by_line() -> None:
 
 def test_an_escape_sequence_in_a_file_is_harmless() -> None:
     assert text(diff_lines(diff("", "\x1b[2Jx\n"))) == ["    @ line 1", "    + \\x1b[2Jx"]
+
+
+def test_a_patch_that_says_more_than_its_texts_is_shown_itself() -> None:
+    one, two = (f"diff --git /w/{name} /w/{name}\n--- /w/{name}\n+++ /w/{name}\n@@ -1 +1 @@\n-a\n+b\n" for name in "fg")
+    change = FileChange("/w/f", "a\n", "b\n")
+    assert text(diff_lines(Diff([change], one))) == ["    @ line 1", "    - a", "    + b"]
+    assert "    +++ /w/g" in text(diff_lines(Diff([change], one + two)))
+    assert counts(Diff([change], one + two)) == (2, 2)
+    assert text(diff_lines(Diff([change], "1c\nb", "_ed"))) == ["    1c", "    b"]

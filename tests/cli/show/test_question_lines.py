@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,34 @@ def test_wider_scopes_are_named() -> None:
     assert [(each.key, each.name) for each in wide_choices(command)] == [("p", "every command of git")]
     unknown = asked(ToolCall("t", "Run", "execute"))
     assert wide_choices(unknown) == []
+
+
+def test_a_name_of_the_agent_s_own_in_a_wider_scope_is_in_quotes() -> None:
+    odd = asked(ToolCall("t", "Odd", "read  [n] no", locations=[Location("/w/src/a.py")]))
+    assert [each.name for each in wide_choices(odd)] == [
+        'every call that the agent calls "read  [n] no" below src/',
+        'every call that the agent calls "read  [n] no"',
+    ]
+    command = asked(ToolCall("t", "Run", "execute", raw_input={"argv": ["git  [n] no", "x"]}))
+    assert [each.name for each in wide_choices(command)] == ["every command of 'git  [n] no'"]
+
+
+def test_a_kind_that_the_call_had_before_is_shown_where_it_names_nothing() -> None:
+    first = claims_of(ToolCall("t", "Run", "execute"))
+    tool = ToolCall("t", "Read", "read", locations=[Location("/w/a")])
+    question = replace(asked(tool), claims=claims_of(tool).joined(first))
+    assert "run   something that is not named" in shown(question)
+    assert sentence_of(question) == "allow this?"
+
+
+def test_the_name_of_a_tool_does_not_look_like_a_path() -> None:
+    text = shown(asked(ToolCall("t", "Read", "read", name="README.md")))
+    assert 'read  the tool "README.md"' in text
+    assert "what it touches is not said" in shown(asked(ToolCall("t", "Read", "read")))
+
+
+@pytest.mark.parametrize("raw_input", [{"command": "git", "args": {"0": "rm"}}, {"run": {"step": ["rm", 1]}}])
+def test_a_command_that_cannot_be_read_is_shown_as_it_is(raw_input: Any) -> None:
+    text = shown(asked(ToolCall("t", "Run", "execute", raw_input=raw_input)))
+    assert "a command that could not be read" in text
+    assert '"rm"' in text

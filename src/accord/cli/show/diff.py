@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from accord.cli.show.line import Line, Span, hidden_after, line_of
 from accord.display import SafeText, exact, filled, joined, own, source_line, trimmed
+from accord.session.git_patch import is_shown_by
 from accord.session.tool import Diff, FileChange
 
 RowKind: TypeAlias = Literal["file", "same", "removed", "added", "gap"]
@@ -31,15 +32,23 @@ class DiffRow:
 
 
 def rows_of_diff(diff: Diff, cwd: str = "") -> list[DiffRow]:
-    """All changes of a diff; where the texts are not given, the patch. Files below `cwd` are named from there."""
+    """All changes of a diff; the patch where texts do not show everything. Files below `cwd` are named from there."""
     rows: list[DiffRow] = []
-    with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
+    shows_patch = _shows_patch(diff)
     for change in diff.changes:
         rows.append(DiffRow("file", file_title(change, cwd)))
-        rows += change_rows(change.old, change.new)
-    if not with_texts and diff.patch:
-        rows += patch_rows(diff.patch)
+        rows += [] if shows_patch else change_rows(change.old, change.new)
+    if shows_patch:
+        rows += patch_rows(diff.patch or "")
     return rows
+
+
+def _shows_patch(diff: Diff) -> bool:
+    """Whether the agent's patch is shown instead of texts: there are none, or the patch says more than they do."""
+    if not diff.patch:
+        return False
+    has_texts = any(change.old is not None or change.new is not None for change in diff.changes)
+    return not has_texts or diff.patch_format != "git_patch" or not is_shown_by(diff.patch, diff.changes)
 
 
 def file_title(change: FileChange, cwd: str = "") -> str:
@@ -50,7 +59,13 @@ def file_title(change: FileChange, cwd: str = "") -> str:
     path = place_of(change.path, cwd)
     if change.old_path:
         path = f"{place_of(change.old_path, cwd)} → {path}"
-    return path if operation == "modify" else f"{path} ({operation})"
+    facts = [*([] if operation == "modify" else [operation]), *unusual_type(change)]
+    return f"{path} ({', '.join(facts)})" if facts else path
+
+
+def unusual_type(change: FileChange) -> list[str]:
+    """The type of a file that is none of the usual ones: of a link, the text is where it leads."""
+    return [] if change.file_type in {None, "text", "binary"} else [str(change.file_type)]
 
 
 def counts(diff: Diff) -> tuple[int, int]:
@@ -193,9 +208,10 @@ def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
 
 
 def _lines_of_diff(diff: Diff, *, whole: bool) -> Iterator[Line]:
+    shows_patch = _shows_patch(diff)
     with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
     several = len(diff.changes) > 1
-    for change in with_texts:
+    for change in [] if shows_patch else with_texts:
         hunks = hunks_of(change)
         if several:
             yield line_of(INDENT, Span(exact(change.path), "bold"))
@@ -204,7 +220,7 @@ def _lines_of_diff(diff: Diff, *, whole: bool) -> Iterator[Line]:
                 yield line_of(Span(filled("{}@ line {}", INDENT, hunk.line), "dim"))
             yield from _signed(own("- "), hunk.old, "red")
             yield from _signed(own("+ "), hunk.new, "green")
-    if not with_texts and diff.patch:
+    if shows_patch and diff.patch:
         styles = {"+": "green", "-": "red", "@": "dim"}
         for line in diff.patch.removesuffix("\n").split("\n"):
             yield line_of(INDENT, Span(source_line(line), styles.get(line[:1], "")))

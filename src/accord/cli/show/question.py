@@ -14,27 +14,30 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
-from accord.cli.show.diff import INDENT, diff_lines, place_of
+from accord.cli.show.diff import INDENT, diff_lines, place_of, unusual_type
 from accord.cli.show.line import Line, Span, hidden_after, line_of
-from accord.cli.show.presentation import about, changed, kind_label
+from accord.cli.show.presentation import about, block_label, changed, kind_label
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
+from accord.protocol.model import Unknown
 from accord.session.agent_requests import StartTerminal
 from accord.session.claims import (
     ARGUMENT_KEYS,
     COMMAND_KEYS,
     DIRECTORY_KEYS,
     ENVIRONMENT_KEYS,
+    FILE_KINDS,
     CallClaims,
+    change_kinds,
     claims_of,
     field_name,
 )
-from accord.session.content import Text
+from accord.session.content import Block, Resource, Text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
-from accord.session.rules import Rule, wider_answers
+from accord.session.rules import KINDS, Rule, wider_answers
 from accord.session.tool import Diff, FileChange, Shown
 from accord.workspace.subject import spelled_path
 
@@ -106,11 +109,16 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
     if answer.scope == "folder":
         place = place_of(answer.folder or "", question.session.cwd)
         return WideChoice(
-            WIDE_KEYS["folder"], filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given
+            WIDE_KEYS["folder"], filled("every {} below {}/", _kind_name(answer.kind or ""), place.rstrip("/")), given
         )
     if answer.scope == "program":
-        return WideChoice(WIDE_KEYS["program"], filled("every command of {}", answer.program or ""), given)
-    return WideChoice(WIDE_KEYS["kind"], filled("every {}", answer.kind or ""), given)
+        return WideChoice(WIDE_KEYS["program"], filled("every command of {}", shlex.quote(answer.program or "")), given)
+    return WideChoice(WIDE_KEYS["kind"], filled("every {}", _kind_name(answer.kind or "")), given)
+
+
+def _kind_name(kind: str) -> SafeText:
+    """A kind of call; one of the agent's own in quotes, because it may be any text."""
+    return exact(kind) if kind in KINDS else filled("call that the agent calls {}", json_text(kind, None, 60))
 
 
 def option_name(option: PermissionOption) -> SafeText:
@@ -199,6 +207,9 @@ def _lines(question: PermissionQuestion, limits: _Limits, *, diffs: bool) -> lis
     lines: list[Line] = []
     lines += _files(question, claims, limits, diffs=diffs)
     lines += _commands(question, claims, limits)
+    lines += [
+        line_of(_kind_span(kind), own(" something that is not named")) for kind in _unnamed_kinds(question, claims)
+    ]
     lines += _unnamed(question, claims, limits, shown=bool(lines))
     lines += _description_lines(question, claims, limits)
     lines += _open_calls(question, limits)
@@ -211,6 +222,9 @@ def sentence_of(question: PermissionQuestion) -> SafeText:
     commands = _command_texts(question, claims)
     cwd = question.session.cwd
     paths = list(dict.fromkeys((claim.kind, place_of(claim.path, cwd)) for claim in claims.paths if claim.path))
+    is_whole = claims.is_complete and all(claim.path for claim in claims.paths)
+    if not is_whole or _unnamed_kinds(question, claims):
+        commands, paths = [], []
     if len(commands) == 1 and not any(kind != "execute" for kind, _ in paths):
         return filled("allow to run {}?", exact(commands[0][0], 200))
     if len(paths) == 1 and not commands and paths[0][0] in _NOUNS:
@@ -228,23 +242,39 @@ def _claims(question: PermissionQuestion) -> CallClaims:
     return CallClaims() if question.tool is None else claims_of(question.tool)
 
 
+def _unnamed_kinds(question: PermissionQuestion, claims: CallClaims) -> list[str]:
+    """The kinds that the call has, or had, without saying what it touches."""
+    named = {claim.kind for claim in claims.paths} | ({"execute"} if _command_texts(question, claims) else set())
+    return [kind for kind in claims.former if kind not in named]
+
+
 def _diffs(question: PermissionQuestion) -> list[Diff]:
     return [] if question.tool is None else [item for item in question.tool.content if isinstance(item, Diff)]
 
 
 def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *, diffs: bool) -> Iterator[Line]:
     cwd = question.session.cwd
-    shown: set[str] = set()
+    shown: set[tuple[str, str]] = set()
     for diff in _diffs(question):
         paths = [path for change in diff.changes for path in (change.old_path, change.path) if path]
-        shown.update(place_of(path, cwd) for path in paths)
-        kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
-        shown_names = (_change_name(change, cwd, limits) for change in diff.changes[: limits.files])
+        kind = _diff_kind(question, diff)
+        shown.update(
+            (each, place_of(path, cwd))
+            for change in diff.changes
+            for path in (change.old_path, change.path)
+            for each in (kind, change.operation)
+            if path
+        )
+        several = len(diff.changes) > 1
+        shown_changes = diff.changes[: limits.files]
+        shown_names = (_change_name(change, cwd, limits, kind if several else None) for change in shown_changes)
         names = joined(shown_names, own(", ")) or own("a patch")
         if _left_out(len(diff.changes), limits.files):
             names = filled("{} and {} more", names, _left_out(len(diff.changes), limits.files))
         head = line_of(_kind_span(kind), filled(" {}", names), own("   "))
         yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
+        for payload in (change.payload for change in shown_changes if change.payload is not None):
+            yield _dim(json_text(payload, None, limits.input_characters))
         if diffs:
             yield from diff_lines(diff, _diff_limit(diff, limits))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
@@ -252,7 +282,7 @@ def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *,
     others = [
         (kind, path)
         for kind, path in others
-        if path not in shown and not _is_said_by_command(question, kind, path, directories)
+        if (kind, path) not in shown and not _is_said_by_command(question, kind, path, directories)
     ]
     for kind, path in others[: limits.files]:
         name = exact(path, limits.path_characters) if path else own("files that are not named")
@@ -261,11 +291,23 @@ def _files(question: PermissionQuestion, claims: CallClaims, limits: _Limits, *,
         yield _dim(own("and more files and commands than can be shown"))
 
 
-def _change_name(change: FileChange, cwd: str, limits: _Limits) -> SafeText:
-    path = exact(place_of(change.path, cwd), limits.path_characters)
-    if not change.old_path:
-        return path
-    return filled("{} → {}", exact(place_of(change.old_path, cwd), limits.path_characters), path)
+def _diff_kind(question: PermissionQuestion, diff: Diff) -> str:
+    """The kind of a diff: that of the call where it fits. One that is called a read is an edit by its diff."""
+    called = "other" if question.tool is None else question.tool.kind
+    kinds = {kind for change in diff.changes for kind in change_kinds(called, change)} or {"edit"}
+    if called in kinds:
+        return called
+    return "edit" if "edit" in kinds else min(kinds)
+
+
+def _change_name(change: FileChange, cwd: str, limits: _Limits, kind: str | None) -> SafeText:
+    """A changed file; with its operation, where there is a `kind` of several files and the operation is another."""
+    path = exact(place_of(change.path, cwd), limits.path_characters) if change.path else own("a file that is not named")
+    if change.old_path:
+        path = filled("{} → {}", exact(place_of(change.old_path, cwd), limits.path_characters), path)
+    facts = [change.operation] if kind is not None and change.operation not in {"modify", kind} else []
+    facts += unusual_type(change)
+    return filled("{} ({})", path, joined((exact(fact, 40) for fact in facts), own(", "))) if facts else path
 
 
 def _diff_limit(diff: Diff, limits: _Limits) -> int | None:
@@ -343,17 +385,32 @@ def _unnamed(question: PermissionQuestion, claims: CallClaims, limits: _Limits, 
     tool = question.tool
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
-        yield line_of(_kind_span(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
+        # In quotes: a name of a tool must not look like a path.
+        name = filled(" the tool {}", json_text(tool.name, None, 200)) if tool.name else None
+        yield line_of(_kind_span(kind), name or own(" what it touches is not said"))
     if question.other is not None:
         yield _dim(json_text(question.other, None, limits.input_characters))
     if tool is None:
         return
-    rest = _rest(tool.raw_input)
-    if rest is not None and not _diffs(question):
+    is_read = all(text for text, _, _ in _command_texts(question, claims))
+    rest = _rest(tool.raw_input) if is_read else tool.raw_input
+    if rest is not None and not (_diffs(question) and tool.kind in FILE_KINDS):
         yield _dim(json_text(rest, None, limits.input_characters))
     for item in tool.content:
-        if isinstance(item, Shown) and isinstance(item.block, Text):
-            yield from _quoted(item.block.text, limits)
+        if isinstance(item, Unknown):
+            yield _dim(json_text(item.payload, None, limits.input_characters))
+        elif isinstance(item, Shown):
+            yield from _block_lines(item.block, limits)
+
+
+def _block_lines(block: Block, limits: _Limits) -> Iterator[Line]:
+    if isinstance(block, Text):
+        yield from _quoted(block.text, limits)
+        return
+    label = block_label(block)
+    yield _dim(joined([label.mark, label.name, *label.facts], own(" ")))
+    if isinstance(block, Resource) and block.text is not None:
+        yield from _quoted(block.text, limits)
 
 
 def _rest(raw_input: Any) -> Any:

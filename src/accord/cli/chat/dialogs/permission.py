@@ -149,7 +149,7 @@ class PermissionDialog(QuestionDialog[PermissionOption | WiderAnswer]):
 
 def _answer(at: int, option: PermissionOption) -> Option:
     letter = next((letter for letter, kind in _LETTERS.items() if kind == option.kind), " ")
-    mark = "✗" if option.kind.startswith("reject") else "✓" if option.kind.startswith("allow") else "·"
+    mark = {"reject": "✗", "allow": "✓", "unknown": "·"}[option.consent]
     name = filled("{} {}", mark, option_name(option))
     return option_of(
         label((filled("{} ", at + 1), "bold"), (filled("{}  ", own(" ") if letter == " " else letter), ""), (name, ""))

@@ -3,7 +3,7 @@
 Modes and models are beside the config options; a command or a bare question becomes a tool call.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,7 +11,7 @@ from accord.protocol import v1
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.agent_requests import PermissionGiven, RequestPermission
 from accord.session.content import Annotations, Block, Part, Text
-from accord.session.downgrade import downgrade_block, downgrade_status, restore_block
+from accord.session.downgrade import downgrade_block, downgrade_status, restore_block, restore_tool
 from accord.session.editions.shared.content import BlockCodec, OptionCodec, decode_annotations
 from accord.session.editions.shared.tools import (
     ToolItemCodec,
@@ -23,7 +23,7 @@ from accord.session.editions.shared.tools import (
     question_call,
 )
 from accord.session.event import ToolChanged
-from accord.session.meta_original import ItemOriginal, ToolOriginal, UnknownOriginal, keep, present, recall
+from accord.session.meta_original import ItemOriginal, ToolOriginal, UnknownOriginal, keep, recall
 from accord.session.option import MADE_FROM, Choice, ConfigOption, PermissionOption, Select, mode_option
 from accord.session.tool_state import ToolStates
 from accord.session.unset import mapped, or_none, or_unset, unless_null
@@ -220,13 +220,15 @@ def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:
         created=isinstance(report, v1.ToolCall),
         meta=or_unset(meta),
     )
-    return msgspec.structs.replace(event, **present(original)) if original is not None else event
+    return event if original is None else restore_tool(event, original, downgrade_status)
 
 
 # --- permission
 
 
 OPTION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
+# Safe with clients that approve by kind: an option that they do not understand approves nothing.
+UNKNOWN_KIND: Literal["reject_once"] = "reject_once"
 
 
 class KindOriginal(Part):
@@ -287,13 +289,15 @@ def decode_permission(params: v1.RequestPermissionRequest) -> RequestPermission:
 def _encode_option(option: PermissionOption) -> v1.PermissionOption:
     if option.kind in OPTION_KINDS:
         return v1.PermissionOption(option.id, option.name, option.kind, option.meta or UNSET)
-    # Safe with clients that approve by kind: an option that they do not understand approves nothing.
-    return v1.PermissionOption(option.id, option.name, "reject_once", keep(option.meta, KindOriginal(option.kind)))
+    return v1.PermissionOption(option.id, option.name, UNKNOWN_KIND, keep(option.meta, KindOriginal(option.kind)))
 
 
 def _decode_option(option: v1.PermissionOption) -> PermissionOption:
     meta, original = recall(option.meta, KindOriginal)
-    return PermissionOption(option.option_id, option.name, original.kind if original else option.kind, meta)
+    kind = option.kind
+    if original is not None and kind == UNKNOWN_KIND and original.kind not in OPTION_KINDS:
+        kind = original.kind
+    return PermissionOption(option.option_id, option.name, kind, meta)
 
 
 def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:

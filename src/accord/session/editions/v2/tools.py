@@ -5,6 +5,8 @@ Permission is about a tool call, a command, or a bare question.
 
 from typing import Any
 
+import msgspec
+
 from accord.errors import LocalProtocolError
 from accord.protocol import v2
 from accord.protocol.model import UNSET, Maybe, Omittable, Unknown
@@ -14,7 +16,7 @@ from accord.session.downgrade import with_explicit_nulls
 from accord.session.editions.shared.content import BlockCodec, OptionCodec
 from accord.session.editions.shared.tools import UNTITLED, ToolItemCodec, decode_options, encode_options, encode_outcome
 from accord.session.event import Meta, ToolChanged
-from accord.session.git_patch import operation_of, read_patch, write_patch
+from accord.session.git_patch import operation_of, read_patch, texts_agree, write_patch
 from accord.session.meta_original import DiffOriginal, TextsOriginal, keep, recall
 from accord.session.option import Command, ConfigOption, Group, Select
 from accord.session.tool import Diff, FileChange, Shown, ToolContent
@@ -230,26 +232,36 @@ def _encode_change(change: FileChange, *, texts: bool) -> v2.DiffChange:
 
 
 def _decode_diff(diff: v2.Diff) -> Diff:
-    """A diff with texts: those in `_meta`, else the parts that the patch shows."""
+    """A diff with texts: those in `_meta` where the patch says the same, else the parts that the patch shows."""
     meta, original = recall(diff.meta, DiffOriginal)
     patch = diff.patch or None
-    shown = read_patch(patch.text) if patch is not None and patch.format == FORMAT else {}
-    changes = [_decode_change(change, shown) for change in diff.changes]
-    if patch is None or (original is not None and original.made):
+    changes = [_decode_change(change) for change in diff.changes]
+    if patch is None:
+        return Diff(changes, meta=meta)
+    if patch.format != FORMAT:
+        return Diff(changes, patch.text, patch.format, meta)
+    # The patch is what every other client shows: an original that contradicts it is none.
+    if not texts_agree(patch.text, changes):
+        shown = read_patch(patch.text)
+        changes = [_with_texts(change, *shown.get(change.path, (None, None))) for change in changes]
+    elif original is not None and original.made:
         return Diff(changes, meta=meta)
     return Diff(changes, patch.text, patch.format, meta)
 
 
-def _decode_change(change: v2.DiffChange, shown: dict[str, tuple[str | None, str | None]]) -> FileChange:
+def _with_texts(change: FileChange, old: str | None, new: str | None) -> FileChange:
+    return msgspec.structs.replace(change, old=old, new=new)
+
+
+def _decode_change(change: v2.DiffChange) -> FileChange:
     if isinstance(change, Unknown):
         path = change.payload.get("path")
         return FileChange(path if isinstance(path, str) else "", operation=change.tag, payload=change.payload)
     meta, texts = recall(change.meta, TextsOriginal)
-    old, new = (texts.old, texts.new) if texts is not None else shown.get(change.path, (None, None))
     return FileChange(
         change.path,
-        old,
-        new,
+        None if texts is None else texts.old,
+        None if texts is None else texts.new,
         str(type(change).__struct_config__.tag),
         change.old_path if isinstance(change, v2.DiffPathPairChange) else None,
         or_none(change.file_type),

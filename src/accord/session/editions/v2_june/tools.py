@@ -6,15 +6,13 @@ clears, as in v2; diffs are two texts, as in v1; there are no terminals.
 
 from typing import Any
 
-import msgspec
-
 from accord.protocol import v2_june
 from accord.protocol.model import UNSET, Maybe, Unknown
-from accord.session.downgrade import downgrade_open_status, with_explicit_nulls
+from accord.session.downgrade import downgrade_open_status, restore_tool, with_explicit_nulls
 from accord.session.editions.shared.content import BlockCodec, OptionCodec
 from accord.session.editions.shared.tools import ToolItemCodec
 from accord.session.event import ToolChanged
-from accord.session.meta_original import ToolOriginal, keep, present, recall
+from accord.session.meta_original import ToolOriginal, keep, recall
 from accord.session.option import Command
 from accord.session.tool import TerminalView
 from accord.session.tool_state import ToolStates
@@ -91,4 +89,4 @@ def decode_tool(report: v2_june.ToolCallUpdate) -> ToolChanged:
         raw_output=report.raw_output,
         meta=report.meta if original is None else or_unset(meta),
     )
-    return msgspec.structs.replace(event, **present(original)) if original is not None else event
+    return event if original is None else restore_tool(event, original, downgrade_open_status)
