@@ -453,6 +453,14 @@ MUTANTS = (
     ),
     # --- safe text
     Mutant(
+        "consent",
+        "paths below the limit of nesting are not claimed",
+        "session/claims.py",
+        "            yield _UNREAD, value\n",
+        "            pass\n",
+        "tests/session/test_claims.py::test_an_object_that_is_nested_too_deeply_may_name_any_file",
+    ),
+    Mutant(
         "safe text",
         "a wide gap hides the rest of a command",
         "display.py",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.protocol.model import Unknown
-from accord.session.claims import CommandClaim, PathClaim, claims_of
+from accord.session.claims import MAX_DEPTH, CommandClaim, PathClaim, claims_of
 from accord.session.entry import ToolCall
 from accord.session.tool import Location
 
@@ -97,6 +97,14 @@ def test_a_path_is_found_wherever_it_stands(raw_input: Any) -> None:
 @pytest.mark.parametrize("key", ["old_string", "newText", "content", "pattern", "prompt"])
 def test_a_text_that_the_call_brings_along_is_no_path(key: str) -> None:
     assert paths({key: "/usr/bin/env python"}) == set()
+
+
+def test_an_object_that_is_nested_too_deeply_may_name_any_file() -> None:
+    nested: Any = {"path": "/w/secret/key"}
+    for _ in range(MAX_DEPTH):
+        nested = {"deeper": nested}
+    assert paths({"path": "/w/a", **nested}) == {"/w/a", "/w/secret/key"}
+    assert paths({"path": "/w/a", "deeper": nested}) == {"/w/a", ""}
 
 
 def test_content_that_no_edition_names_is_read_like_input() -> None:

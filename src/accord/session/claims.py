@@ -45,6 +45,7 @@ _EXACT_KINDS = FILE_KINDS | {"execute"}
 MAX_CLAIMS = 256
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 6
+_UNREAD = "(nested too deeply)"
 
 # Names are compared without case and separators: `file_path`, `filePath` and `FilePath` are one.
 COMMAND_KEYS = frozenset(
@@ -285,7 +286,9 @@ def _input_claims(kind: str, raw_input: Any, located: frozenset[str]) -> Iterato
     changing = kind if kind in WRITING_KINDS else "edit"
     for name, value in _fields(raw_input, 0):
         values = value if isinstance(value, list) else [value]
-        if name in keys:
+        if name is _UNREAD:
+            yield PathClaim(kind, "")
+        elif name in keys:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
         elif name in _PATCH_KEYS and isinstance(value, str):
             named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
@@ -314,8 +317,13 @@ def _looks_like_a_path(value: Any) -> bool:
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Every key of nested objects with its value, the key without case and separators."""
+    """Every key of nested objects with its value, the key without case and separators.
+
+    An object beyond the limit is not read: it has the key `_UNREAD`.
+    """
     if depth > MAX_DEPTH:
+        if value and isinstance(value, dict | list):
+            yield _UNREAD, value
         return
     if isinstance(value, dict):
         for key, each in value.items():
