@@ -26,7 +26,7 @@ CANCELLED = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "ca
 class HandAgent(Hand):
     """An agent of v2 by hand."""
 
-    async def update(self, **fields: Any) -> None:
+    async def report(self, **fields: Any) -> None:
         await self.notify("session/update", {"sessionId": "s", "update": fields})
 
     async def answer(self, message: dict[str, Any], result: dict[str, Any]) -> None:
@@ -58,12 +58,12 @@ async def test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_whe
     async with hand_and_session() as (hand, session):
         first = asyncio.ensure_future(session.prompt("one").wait())
         await hand.answer(await hand.next_prompt(), {"messageId": "u1"})
-        await hand.update(**RUNNING)
+        await hand.report(**RUNNING)
         second = asyncio.ensure_future(session.prompt("two").wait())
         prompt = await hand.next_prompt()
         # Without a pause between them: the client has not gone on behind its call when the state is read.
         await hand.answer(prompt, {"messageId": "u2"})
-        await hand.update(**ENDED)
+        await hand.report(**ENDED)
         turns = await asyncio.gather(first, second)
     assert [(turn.stop_reason, turn.message_id) for turn in turns] == [("end_turn", "u1"), ("end_turn", "u2")]
 
@@ -80,7 +80,7 @@ async def test_a_prompt_that_is_cancelled_before_its_work_began_ends_without_a_r
             await hand.answer(prompt, {"messageId": "u1"})
         turn.cancel()
         assert (await hand.hear())["method"] == "session/cancel"
-        await hand.update(**CANCELLED)
+        await hand.report(**CANCELLED)
         if not answer_first:
             await hand.answer(prompt, {"messageId": "u1"})
         assert (await ending).stop_reason == "cancelled"
@@ -107,12 +107,12 @@ async def test_a_text_over_the_limit_is_the_reason_also_of_a_turn_whose_prompt_w
         await hand.answer(await hand.hear(), {"sessionId": "s"})
 
     introducing = asyncio.ensure_future(introduce())
-    async with asyncio.timeout(limit(20)), accord.connect(Limited(), edition="2") as remote:  # type: ignore[call-overload]
+    async with asyncio.timeout(limit(20)), accord.connect(Limited(), edition="2") as remote:
         session = await remote.new_session("/")
         await introducing
         turn = asyncio.ensure_future(session.prompt("one").wait())
         await hand.answer(await hand.next_prompt(), {"messageId": "u1"})
-        await hand.update(**RUNNING)
+        await hand.report(**RUNNING)
         await until(lambda: session.transcript.state == "running")
         await hand.say("too much")
         with pytest.raises(accord.FrameError):
