@@ -67,6 +67,14 @@ MUTANTS = (
     ),
     Mutant(
         "kept",
+        "a program waits for ever for a handler that takes no cancel",
+        "agent/signals.py",
+        "    _, left = await asyncio.wait(tasks, timeout=STOP_SECONDS)\n",
+        "    _, left = await asyncio.wait(tasks)\n",
+        "tests/agent/test_run.py::test_a_handler_that_does_not_want_to_end_is_left_behind",
+    ),
+    Mutant(
+        "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
         "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",
