@@ -66,7 +66,7 @@ MUTANTS = (
         WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
     ),
     Mutant(
-        "kept",
+        "turns",
         "a program waits for ever for a handler that takes no cancel",
         "agent/signals.py",
         "    _, left = await asyncio.wait(tasks, timeout=STOP_SECONDS)\n",
