@@ -285,7 +285,7 @@ MUTANTS = (
         "turns",
         "a client sends a second prompt where the first is not answered",
         "session/client_turn.py",
-        '        must_wait = self._rule == "end" and bool(self._states)\n',
+        '        must_wait = self.rule == "end" and bool(self._states)\n',
         "        must_wait = False\n",
         "tests/session/test_client_turn.py::test_where_the_answer_ends_the_turn_prompts_are_sent_one_after_the_other",
     ),
