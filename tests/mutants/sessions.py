@@ -283,6 +283,23 @@ MUTANTS = (
     ),
     Mutant(
         "turns",
+        "a client notes the insertion of a prompt behind later reports",
+        "client/session.py",
+        "self._agent._request(prompt, span=turn._span, on_answer=inserted)",
+        "self._agent._request(prompt, span=turn._span)",
+        "tests/client/test_turn_states.py::"
+        "test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_where_all_comes_in_one_read",
+    ),
+    Mutant(
+        "turns",
+        "the cancel of a session has no deadline",
+        "client/session.py",
+        "            turn._stopping()\n",
+        "            pass\n",
+        "tests/client/test_deadlines.py::test_an_agent_that_does_not_stop_is_late_also_where_the_session_is_cancelled",
+    ),
+    Mutant(
+        "turns",
         "a client sends a second prompt where the first is not answered",
         "session/client_turn.py",
         '        must_wait = self.rule == "end" and bool(self._states)\n',
