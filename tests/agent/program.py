@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 
@@ -21,24 +22,22 @@ async def reply(turn: Turn) -> None:
             child = await asyncio.create_subprocess_exec(sys.executable, "-c", "print('a stray child')")
             await child.wait()
             await turn.say("printed")
-        case "hang" | "stubborn":
+        case "hang" | "stubborn" | "unending":
             script = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
             terminal = await turn.terminals.start([sys.executable, "-c", script])
             while not (output := (await terminal.output()).text.strip()):
                 await asyncio.sleep(0.01)
             await turn.say(f"{os.getpid()} {output}")
-            await hang(is_stubborn=turn.text == "stubborn")
+            await hang({"hang": 0, "stubborn": 1}.get(turn.text, 10_000))
         case _:
             await turn.say(f"You said: {turn.text}")
 
 
-async def hang(*, is_stubborn: bool) -> None:
-    """Wait for ever; also through one cancel, if it is stubborn."""
-    try:
-        await asyncio.sleep(600)
-    except asyncio.CancelledError:
-        if not is_stubborn:
-            raise
+async def hang(ignored_cancels: int) -> None:
+    """Wait for ever; also through so many cancels."""
+    for _ in range(ignored_cancels):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(600)
     await asyncio.sleep(600)
 
 

@@ -118,10 +118,11 @@ async def test_a_program_that_is_asked_to_end_leaves_nothing_behind(number: sign
         assert messages(heard)[0] == ("user", "hang")
 
 
-async def test_a_handler_that_does_not_want_to_end_is_left_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prompt", ["stubborn", "unending"])
+async def test_a_handler_that_does_not_want_to_end_is_left_behind(prompt: str, tmp_path: Path) -> None:
     async with running(tmp_path) as program:
         session = await program.hand.new_session(str(tmp_path))
-        await program.hand.prompt(session, "stubborn")
+        await program.hand.prompt(session, prompt)
         pids = await hanging(program.hand)
         os.kill(pids[0], signal.SIGTERM)
         async with asyncio.timeout(limit(30)):

@@ -18,6 +18,11 @@ from tests.connection.rig import Hand, until
 Test = Callable[..., Coroutine[Any, Any, None]]
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2", "2-june"])
 
+V2_RESULTS = {
+    "initialize": {"protocolVersion": 2, "info": {"name": "silent", "version": "1"}, "capabilities": {"session": {}}},
+    "session/new": {"sessionId": "s"},
+}
+
 
 def timeless(test: Test) -> Callable[..., None]:
     """Run an async test in a loop of its own time."""
@@ -147,6 +152,64 @@ async def test_an_agent_that_does_not_stop_is_late(edition: str) -> None:
         turn.cancel()
         error = await waiting
         assert (error.phase, error.seconds, now()) == ("cancel", 8, 9)
+
+
+@IN_EVERY_EDITION
+@timeless
+async def test_an_agent_that_does_not_stop_is_late_also_where_the_session_is_cancelled(edition: str) -> None:
+    agent = accord.Agent("unmoved", store=None, cancel_grace_seconds=9000)
+    agent.prompt(unmoved)
+    async with session_with(agent, edition, deadlines=accord.Deadlines(idle_seconds=5, cancel_seconds=8)) as session:
+        waiting = asyncio.ensure_future(failed(session.prompt("work")))
+        await asyncio.sleep(1)
+        session.cancel()
+        error = await waiting
+        assert (error.phase, error.seconds, now()) == ("cancel", 8, 9)
+
+
+@timeless
+async def test_a_cancel_is_the_last_deadline_of_every_prompt_that_was_sent() -> None:
+    ours, theirs = accord.memory_pair()
+    hand = Hand(theirs)
+
+    async def play() -> None:
+        while True:
+            message = await hand.hear()
+            if message["method"] in V2_RESULTS:
+                await hand.say({"jsonrpc": "2.0", "id": message["id"], "result": V2_RESULTS[message["method"]]})
+
+    playing = asyncio.ensure_future(play())
+    async with accord.connect(ours, edition="2", deadlines=accord.Deadlines(cancel_seconds=8)) as remote:
+        session = await remote.new_session("/")
+        turns = [session.prompt("one"), session.prompt("two")]
+        waiting = [asyncio.ensure_future(failed(turn)) for turn in turns]
+        await asyncio.sleep(1)
+        turns[1].cancel()
+        errors = await asyncio.gather(*waiting)
+        assert [(error.phase, now()) for error in errors] == [("cancel", 9), ("cancel", 9)]
+    playing.cancel()
+
+
+@timeless
+async def test_an_agent_that_does_not_answer_the_close_of_a_session_is_not_awaited_for_ever() -> None:
+    ours, theirs = accord.memory_pair()
+    hand = Hand(theirs)
+
+    async def play() -> None:
+        while True:
+            message = await hand.hear()
+            if message["method"] in V2_RESULTS:
+                await hand.say({"jsonrpc": "2.0", "id": message["id"], "result": V2_RESULTS[message["method"]]})
+
+    playing = asyncio.ensure_future(play())
+    async with accord.connect(ours, edition="2", deadlines=accord.Deadlines(cancel_seconds=8)) as remote:
+        session = await remote.new_session("/")
+        waiting = asyncio.ensure_future(session.prompt("one").wait())
+        await asyncio.sleep(1)
+        await session.close()
+        assert (session.is_closed, (await waiting).stop_reason, now()) == (True, "cancelled", 9)
+        assert remote.session("s") is None
+    playing.cancel()
 
 
 @timeless

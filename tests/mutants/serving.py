@@ -18,6 +18,14 @@ MUTANTS = (
     ),
     Mutant(
         "serving",
+        "an upgrade with a body keeps its socket for ever",
+        "serve/linked_socket.py",
+        "            if not self.handshake_initiated:\n                self._refuse()\n",
+        "",
+        "tests/serve/test_upgrades.py::test_an_upgrade_that_the_library_cannot_read_is_refused_and_keeps_no_socket",
+    ),
+    Mutant(
+        "serving",
         "a token is not checked",
         "serve/principals.py",
         "        return Principal(name) if credentials.token and hmac.compare_digest(given, expected) else None\n",

@@ -66,6 +66,14 @@ MUTANTS = (
         WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
     ),
     Mutant(
+        "turns",
+        "a program waits for ever for a handler that takes no cancel",
+        "agent/signals.py",
+        "    _, left = await asyncio.wait(tasks, timeout=STOP_SECONDS)\n",
+        "    _, left = await asyncio.wait(tasks)\n",
+        "tests/agent/test_run.py::test_a_handler_that_does_not_want_to_end_is_left_behind",
+    ),
+    Mutant(
         "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
@@ -275,9 +283,26 @@ MUTANTS = (
     ),
     Mutant(
         "turns",
+        "a client notes the insertion of a prompt behind later reports",
+        "client/session.py",
+        "self._agent._request(prompt, span=turn._span, on_answer=inserted)",
+        "self._agent._request(prompt, span=turn._span)",
+        "tests/client/test_turn_states.py::"
+        "test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_where_all_comes_in_one_read",
+    ),
+    Mutant(
+        "turns",
+        "the cancel of a session has no deadline",
+        "client/session.py",
+        "            turn._stopping()\n",
+        "            pass\n",
+        "tests/client/test_deadlines.py::test_an_agent_that_does_not_stop_is_late_also_where_the_session_is_cancelled",
+    ),
+    Mutant(
+        "turns",
         "a client sends a second prompt where the first is not answered",
         "session/client_turn.py",
-        '        must_wait = self._rule == "end" and bool(self._states)\n',
+        '        must_wait = self.rule == "end" and bool(self._states)\n',
         "        must_wait = False\n",
         "tests/session/test_client_turn.py::test_where_the_answer_ends_the_turn_prompts_are_sent_one_after_the_other",
     ),

@@ -173,6 +173,32 @@ def test_what_the_user_stopped_does_not_run_and_what_she_sends_afterwards_does()
     assert not turns.is_cancelling, "only the agent knows which work a question belongs to"
 
 
+CANCELLED = StateReported(StateChanged("idle", "cancelled"))
+
+
+@pytest.mark.parametrize("story", [[Accepted("a"), CANCELLED], [CANCELLED, Accepted("a")], [Accepted("a"), IDLE]])
+def test_a_prompt_that_was_stopped_before_its_work_began_ends_with_the_next_idle(story: Story) -> None:
+    turns = after("insertion", [Submitted("a"), SendStarted("a")])
+    turns.stop()
+    assert [output for event in story for output in turns.feed(event)] == [EndTurn("a", "cancelled")]
+
+
+def test_a_prompt_that_was_stopped_and_whose_work_begins_all_the_same_ends_with_that_work() -> None:
+    turns = after("insertion", [Submitted("a"), SendStarted("a")])
+    turns.stop()
+    assert [output for event in (CANCELLED, RUNNING, Accepted("a")) for output in turns.feed(event)] == []
+    assert turns.feed(IDLE) == [EndTurn("a", "max_tokens")]
+
+
+def test_an_idle_before_the_work_says_nothing_about_a_prompt_that_was_sent_after_the_stop() -> None:
+    turns = after("insertion", [Submitted("a"), SendStarted("a"), Submitted("b")])
+    turns.stop()
+    turns.feed(SendStarted("b"))
+    turns.feed(Accepted("b"))
+    assert turns.feed(CANCELLED) == []
+    assert turns.state_of("b") == "inserted"
+
+
 def test_questions_of_a_stopped_turn_are_cancelled_until_its_answer() -> None:
     turns = after("end", [Submitted("a"), SendStarted("a"), Submitted("b")])
     assert not turns.is_cancelling

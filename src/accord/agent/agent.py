@@ -18,7 +18,7 @@ from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Regi
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.shared_sessions import SharedSessions
-from accord.agent.signals import stop_on_signals
+from accord.agent.signals import run_to_its_end, stop_on_signals
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
@@ -458,7 +458,7 @@ class Agent:
         if sys.stdin is not None and sys.stdin.isatty():
             log.warning(ON_A_TERMINAL, self.name)
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(self.run_async())
+            run_to_its_end(self.run_async())
 
     @property
     def options(self) -> list[ConfigOption]:

@@ -28,7 +28,7 @@ from accord.client.session import Session
 from accord.connection import Connection
 from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
-from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
+from accord.errors import AuthRequired, ConnectionLost, FrameError, LocalProtocolError, TransportError
 from accord.json_values import JsonValue
 from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.client_requests import (
@@ -188,8 +188,10 @@ class ConnectedAgent:
         return connected
 
     async def _watch(self, connected: AgentConnection) -> None:
-        self._lost = loss_of(connected.connection, await connected.connection.wait_closed(), we_closed=self._is_closed)
-        await self._inbox.lost(self._lost)
+        reason = await connected.connection.wait_closed()
+        self._lost = loss_of(connected.connection, reason, we_closed=self._is_closed)
+        # A turn whose prompt was answered (v2) ends as one whose prompt is open: a frame over the limit is no death.
+        await self._inbox.lost(reason if isinstance(reason, FrameError) else self._lost)
 
     @property
     def edition(self) -> str | None:
@@ -396,11 +398,9 @@ class ConnectedAgent:
 
     # --- requests
 
-    async def _request(
-        self, request: Any, *, timeout_seconds: float | None = None, span: OperationSpan | None = None
-    ) -> Any:
+    async def _request(self, request: Any, **options: Any) -> Any:
         """Send one of the requests of `accord.session.client_requests`: see `AgentConnection.request`."""
-        return await self._connected().request(request, self.capabilities, timeout_seconds, span)
+        return await self._connected().request(request, self.capabilities, **options)
 
     def _prompt_span(self, prompt: Prompt) -> OperationSpan:
         return self._connected().prompt_span(prompt)

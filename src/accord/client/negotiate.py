@@ -45,11 +45,18 @@ class AgentConnection:
         return link_facts(self.dialect.edition.version, self.connection.transport)
 
     async def request(
-        self, request: Any, capabilities: AgentCapabilities, timeout_seconds: float | None, span: OperationSpan | None
+        self,
+        request: Any,
+        capabilities: AgentCapabilities,
+        *,
+        timeout_seconds: float | None = None,
+        span: OperationSpan | None = None,
+        on_answer: Callable[[Any], None] | None = None,
     ) -> Any:
         """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
 
-        Its span is `span`, which goes on, or one of its own.
+        Its span is `span`, which goes on, or one of its own. `on_answer` gets the answer before any later message of
+        the agent is handled.
 
         Raises:
             LocalProtocolError: The edition has no such request, or the agent does not serve it.
@@ -66,16 +73,23 @@ class AgentConnection:
         id_ = self.connection.next_request_id
         if span is not None:
             span.set("jsonrpc.request.id", str(id_))
-            return await self._send(binding, params, request, timeout_seconds, span)
+            return await self._send(binding, params, request, timeout_seconds, span, on_answer)
         with call_span("client", binding.method.name, request, self.facts, id_) as own:
-            return await self._send(binding, params, request, timeout_seconds, own)
+            return await self._send(binding, params, request, timeout_seconds, own, on_answer)
 
     async def _send(
-        self, binding: Binding, params: Any, request: Any, timeout_seconds: float | None, span: OperationSpan
+        self,
+        binding: Binding,
+        params: Any,
+        request: Any,
+        timeout_seconds: float | None,
+        span: OperationSpan,
+        on_answer: Callable[[Any], None] | None,
     ) -> Any:
         if span.is_recorded:
             params = binding.encode_params(with_context(span, request))
-        result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+        on_reply = None if on_answer is None else lambda result: on_answer(binding.decode_result(result, request))
+        result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds, on_reply=on_reply)
         return binding.decode_result(result, request)
 
     def prompt_span(self, prompt: Prompt) -> OperationSpan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -14,7 +15,14 @@ import msgspec
 from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
-from accord.errors import AccordError, LocalProtocolError, RequestCancelled, RequestError, request_error
+from accord.errors import (
+    AccordError,
+    CallTimeout,
+    LocalProtocolError,
+    RequestCancelled,
+    RequestError,
+    request_error,
+)
 from accord.session.capability import AgentCapabilities, Implementation
 from accord.session.client_requests import (
     Cancel,
@@ -78,7 +86,12 @@ class SessionAgent(Protocol):
     @property
     def capabilities(self) -> AgentCapabilities: ...
     async def _request(
-        self, request: Any, *, timeout_seconds: float | None = None, span: OperationSpan | None = None
+        self,
+        request: Any,
+        *,
+        timeout_seconds: float | None = None,
+        span: OperationSpan | None = None,
+        on_answer: Callable[[Any], None] | None = None,
     ) -> Any: ...
     def _prompt_span(self, prompt: Prompt) -> OperationSpan:
         """The span of a prompt and its turn."""
@@ -195,7 +208,8 @@ class Session:
             turn._sent()
             prompt = Prompt(self.id, turn.prompt, turn.meta)
             turn._span = self._agent._prompt_span(prompt)
-            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span)
+            inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
+            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -218,6 +232,11 @@ class Session:
         finally:
             self._feed(Abandoned(turn))
             turn._end_span()
+
+    def _inserted(self, turn: Turn, answer: PromptAnswered) -> None:
+        """The prompt's message is inserted: reports behind the answer, also those of the same read, are its own."""
+        turn.message_id = answer.message_id
+        self._feed(Accepted(turn))
 
     def _feed(self, event: PromptInput[Turn]) -> None:
         """Feed an input to the automaton of the client's turns, and execute its outputs."""
@@ -251,9 +270,12 @@ class Session:
         """Ask the agent to stop the session's work; returns at once.
 
         Prompts that were not sent yet end. Unfinished tool calls show as cancelled, and later updates still apply.
+        A turn that has not ended when `cancel_seconds` of its deadlines have passed fails.
         """
         for turn in self._turns.unsent:
             turn._finish("cancelled")
+        for turn in self._turns.sent:
+            turn._stopping()
         self._turns.stop()
         self._on_cancel()
         self._agent._cancel(Cancel(self.id))
@@ -405,19 +427,24 @@ class Session:
         await self._agent._request(CancelTerminal(self.id, terminal_id))
 
     async def close(self) -> None:
-        """Have the agent close the session; where it cannot, its work is cancelled."""
+        """Have the agent close the session; where it cannot, its work is cancelled.
+
+        An agent that does not answer is waited for as long as after a cancel (`cancel_seconds` of the deadlines).
+        """
         if self.is_closed:
             return
         self.is_closed = True
         self._on_cancel()
         try:
             if self._agent.capabilities.close:
-                await self._agent._request(CloseSession(self.id))
+                await self._agent._request(CloseSession(self.id), timeout_seconds=self._deadlines.cancel_seconds)
             elif self._turns.sent:
                 self._agent._cancel(Cancel(self.id))
         except RequestError as error:
             # v2 rule A31: unknown is closed; real agents advertise it and do not serve it.
             log.debug("closing a session was refused: %s", error)
+        except CallTimeout as error:
+            log.warning("a session is closed here alone: %s", error)
         finally:
             for turn in [*self._turns.sent, *self._turns.unsent]:
                 turn._finish("cancelled")

@@ -151,8 +151,6 @@ class Turn:
         unless the agent had just finished. On an ended turn this does nothing.
         """
         if not self.is_over:
-            if self._watch is not None:
-                self._watch.cancelled()
             self._session.cancel()
 
     async def wait(self) -> Self:
@@ -229,6 +227,11 @@ class Turn:
         self._first = len(self._session.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
         self._unstarted = True
+
+    def _stopping(self) -> None:
+        """The user stops the session's work: the turn has the time of a cancel left."""
+        if self._watch is not None:
+            self._watch.cancelled()
 
     def _late(self, error: DeadlineExceeded) -> None:
         # The first deadline that passed is the reason of the end, also if the agent then does not stop either.

@@ -19,7 +19,7 @@ from accord.connection.handlers import Handlers
 from accord.connection.handshake import Handshake
 from accord.connection.incoming import IncomingRequests
 from accord.connection.lanes import Lanes
-from accord.connection.outgoing import Call, OutgoingCalls
+from accord.connection.outgoing import Call, OutgoingCalls, check_params
 from accord.connection.receiver import Counts, Receiver
 from accord.connection.request import OpenRequest
 from accord.connection.sender import Observer, Sender
@@ -235,8 +235,15 @@ class Connection:
 
     # --- sending
 
-    async def call(self, method: RequestMethod[P, R], params: P, *, timeout_seconds: float | None = None) -> R:
-        """Call a method of the peer and wait for its typed result.
+    async def call(
+        self,
+        method: RequestMethod[P, R],
+        params: P,
+        *,
+        timeout_seconds: float | None = None,
+        on_reply: Callable[[R], object] | None = None,
+    ) -> R:
+        """Call a method of the peer and wait for its typed result, which `on_reply` gets before the caller goes on.
 
         A client's `initialize` also fixes the edition: the one this row belongs to. A cancelled or timed-out call is
         withdrawn where the edition has a message for that; its late answer is dropped.
@@ -252,13 +259,13 @@ class Connection:
                 return await self._initialize(method, params, timeout_seconds)
             self._check_method(method)
             if self.strict:
-                self._check_params(method, params)
+                check_params(method, params, self._codec)
             else:
                 self._checked.add(method)
         self._check_open()
         session = getattr(params, "session_id", None)
         session = session if isinstance(session, str) else None
-        result: R = await self._outgoing.call(method.name, params, method.result, session, timeout_seconds)
+        result: R = await self._outgoing.call(method.name, params, method.result, session, timeout_seconds, on_reply)
         return result
 
     async def _initialize(self, method: RequestMethod[P, R], params: P, timeout_seconds: float | None) -> R:
@@ -321,7 +328,7 @@ class Connection:
         self._check_open()
         self._check_method(method)
         if self.strict:
-            self._check_params(method, params)
+            check_params(method, params, self._codec)
         self._sender.post(bytes(encode_between(method.head, params, TAIL)))
 
     def try_notify(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
@@ -336,7 +343,7 @@ class Connection:
         self._check_open()
         self._check_method(method)
         if self.strict:
-            self._check_params(method, params)
+            check_params(method, params, self._codec)
         elif self._sender.is_direct:
             self._direct = method
         await self._sender.send(encode_between(method.head, params, TAIL))
@@ -378,16 +385,6 @@ class Connection:
             known = edition.notification(theirs, method.name)
         if known is not method:
             raise LocalProtocolError(f"{theirs}s do not serve {method!r} in {edition.name}", field=method.name)
-
-    def _check_params(self, method: Method, params: Any) -> None:
-        text = bytearray()
-        encode_into(params, text)
-        try:
-            self._codec.decode(method.params, bytes(text))
-        except Misfit as misfit:
-            raise LocalProtocolError(
-                f"the params of {method.name} do not fit: {misfit}", field=misfit.field, expected=misfit.expected
-            ) from None
 
     # --- reading
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,15 +14,16 @@ from accord.connection.budget import Budget
 from accord.connection.error_objects import raised
 from accord.connection.lanes import INSIDE, Lanes
 from accord.connection.sender import Sender
-from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError
+from accord.errors import AccordError, BacklogExceeded, CallTimeout, LocalProtocolError, RemoteProtocolError
 from accord.jsonrpc.message import ErrorObject, JsonText, RequestId
 from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, notification_head, request_head
-from accord.protocol.codec import Codec, encode, encode_between
+from accord.protocol.codec import Codec, encode, encode_between, encode_into
+from accord.protocol.method import Method
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
 
-__all__ = ["Call", "OutgoingCalls", "Withdrawal"]
+__all__ = ["Call", "OutgoingCalls", "Withdrawal", "check_params"]
 
 
 # Replaced when a call has to wait: a server has thousands of connections on which none ever does.
@@ -43,6 +45,8 @@ class Call(msgspec.Struct, eq=False):
     inside: bool
     """Whether a handler of the same connection made it: then its answer waits for no lane."""
     future: asyncio.Future[Any]
+    on_reply: Callable[[Any], object] | None = None
+    """Gets the result in its place among the messages of the peer: later ones are handled behind it."""
     counted: bool = False
     """Whether it is among those that are open at the peer."""
 
@@ -55,6 +59,8 @@ class Call(msgspec.Struct, eq=False):
             self.future.exception()  # retrieved: a caller that was cancelled meanwhile needs no warning
         else:
             self.future.set_result(outcome)
+            if self.on_reply is not None:
+                self.on_reply(outcome)
 
 
 class OutgoingCalls:
@@ -81,7 +87,13 @@ class OutgoingCalls:
         self._owner = owner
 
     async def call(
-        self, method: str, params: Any, result: Any, session: str | None, timeout_seconds: float | None
+        self,
+        method: str,
+        params: Any,
+        result: Any,
+        session: str | None,
+        timeout_seconds: float | None,
+        on_reply: Callable[[Any], object] | None = None,
     ) -> Any:
         """Send a request and wait for its answer, both within the timeout.
 
@@ -96,7 +108,7 @@ class OutgoingCalls:
             self._loop = asyncio.get_running_loop()  # once: each time it is a system call
         id_ = self._pending.next_id()
         text = encode_between(request_head(id_, method), params, TAIL)
-        call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future())
+        call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future(), on_reply)
         self._pending.wait(id_, call)
         self._begin(call)
         try:
@@ -275,3 +287,19 @@ def _empty(kind: Any) -> Any:
         except TypeError:
             return None
     return None
+
+
+def check_params(method: Method, params: Any, codec: Codec) -> None:
+    """Refuse params of ours that do not fit the method.
+
+    Raises:
+        LocalProtocolError: They do not.
+    """
+    text = bytearray()
+    encode_into(params, text)
+    try:
+        codec.decode(method.params, bytes(text))
+    except Misfit as misfit:
+        raise LocalProtocolError(
+            f"the params of {method.name} do not fit: {misfit}", field=misfit.field, expected=misfit.expected
+        ) from None

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from accord.serve.agent_transport import AgentTransport
 from accord.serve.application import AgentApplication
 from accord.serve.event_link import STREAM
+from accord.serve.linked_socket import SocketProtocol
 from accord.time_scale import scaled
 
 __all__ = ["HttpProtocol"]
@@ -82,6 +83,10 @@ class HttpProtocol(H11Protocol):
     def handle_websocket_upgrade(self, event: Any) -> None:
         self._stop_waiting()
         super().handle_websocket_upgrade(event)
+        early, _ = self.conn.trailing_data
+        protocol = self.transport.get_protocol()
+        if early and isinstance(protocol, SocketProtocol) and not protocol.handshake_complete:
+            protocol.data_received(early)  # frames that came in one read with the head
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP. The application may have the head of that request already: it must not answer too."""

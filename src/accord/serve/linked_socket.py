@@ -38,6 +38,7 @@ log = logging.getLogger("accord.serve")
 _QUEUE_BYTES = 256 * 1024
 CLOSE_SECONDS = 10.0
 _PING_BYTES = 4
+_BAD_UPGRADE = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class LinkedSocket(asyncio.Protocol):
@@ -348,6 +349,18 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.transport.pause_reading()
         else:
             super().data_received(data)
+            if not self.handshake_initiated:
+                self._refuse()
+
+    def _refuse(self) -> None:
+        """Answer a head that h11 could read and the library cannot: uvicorn would wait for ever, with no deadline.
+
+        That is an upgrade with a body, or with more or longer headers than the library takes. No token was looked at.
+        """
+        log.info("refused an upgrade with 400: it has a body, or too many headers")
+        self.handshake_initiated = self.handshake_complete = self.close_sent = True
+        self.transport.write(_BAD_UPGRADE)
+        self.transport.close()
 
     def start_keepalive(self) -> None:
         """The upgrade was accepted: nothing of the handshake is kept."""
@@ -378,5 +391,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """See ASGI."""
         if self.linked is None:
             await super().send(message)  # type: ignore[arg-type]
+            if self.close_sent:
+                self.handshake_complete = True  # an upgrade that was refused: uvicorn would log an error
         else:
             await self.linked.send(message)

@@ -18,7 +18,8 @@ An input for a prompt that is over changes nothing: answers and reports may come
 - `"end"`: one prompt at a time, because the editions are silent about more. They report no states either, so the
   session is shown as running from the prompt to its answer, and the prompt as the user's message.
 - `"insertion"`: prompts are sent at once; the agent inserts or holds them. A turn ends with the first `idle` after work
-  that was reported after the insertion. An `idle` that ends earlier work (`behind`) is not the prompt's own.
+  that was reported after the insertion. An `idle` that ends earlier work (`behind`) is not the prompt's own. After a
+  stop by the user an `idle` without work is the end too: agents that were stopped before their work began report none.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ PromptState: TypeAlias = Literal[
     "queued", "ready", "awaiting_end", "sent", "behind", "working", "ended_early", "inserted", "running", "over"
 ]
 
-_Move: TypeAlias = Literal["send", "end", "insert", "fail", "drop", "work", "idle", "finish", "keep", "ignore"]
+_Move: TypeAlias = Literal["send", "end", "insert", "fail", "drop", "work", "idle", "rest", "finish", "keep", "ignore"]
 
 PROMPT_STATES: tuple[PromptState, ...] = (
     "queued", "ready", "awaiting_end", "sent", "behind", "working", "ended_early", "inserted", "running", "over",
@@ -142,7 +143,7 @@ PROMPT_TABLE: dict[type[Any] | Literal["work", "idle"], tuple[_Move, ...]] = {
     Refused:     ("ignore","ignore","fail",     "drop",  "drop",  "drop",  "drop",     "ignore","ignore","ignore"),
     Abandoned:   ("drop",  "drop",  "fail",     "drop",  "drop",  "drop",  "drop",     "drop",  "drop",  "ignore"),
     "work":      ("ignore","ignore","ignore",   "work",  "ignore","ignore","work",     "work",  "ignore","ignore"),
-    "idle":      ("ignore","ignore","ignore",   "ignore","idle",  "keep",  "keep",     "ignore","finish","ignore"),
+    "idle":      ("ignore","ignore","ignore",   "rest",  "idle",  "keep",  "keep",     "rest",  "finish","ignore"),
 }
 # fmt: on
 
@@ -154,7 +155,7 @@ class ClientTurns(Generic[K]):
     """The prompts of one session that are not over, the oldest first."""
 
     def __init__(self, rule: AnswerRule) -> None:
-        self._rule = rule
+        self.rule = rule
         self._states: dict[K, PromptState] = {}
         self.sent: list[K] = []
         """The prompts that were sent and are not over, the oldest first. A list, because every update looks at it."""
@@ -203,7 +204,7 @@ class ClientTurns(Generic[K]):
     # --- moves
 
     def _submit(self, prompt: K) -> list[PromptOutput[K]]:
-        must_wait = self._rule == "end" and bool(self._states)
+        must_wait = self.rule == "end" and bool(self._states)
         self._states[prompt] = "queued" if must_wait else "ready"
         return [] if must_wait else [MaySend(prompt)]
 
@@ -221,7 +222,7 @@ class ClientTurns(Generic[K]):
 
     def _send(self, prompt: K, _: SendStarted[K]) -> list[PromptOutput[K]]:
         self.sent.append(prompt)
-        if self._rule == "end":
+        if self.rule == "end":
             self._states[prompt] = "awaiting_end"
             return [ShowPrompt(prompt), ShowState(prompt, StateChanged("running"))]
         self._states[prompt] = "behind" if self._is_busy else "sent"
@@ -254,6 +255,13 @@ class ClientTurns(Generic[K]):
     def _idle(self, prompt: K, _: StateChanged) -> list[PromptOutput[K]]:
         self._states[prompt] = "sent"
         return []
+
+    def _rest(self, prompt: K, event: StateChanged) -> list[PromptOutput[K]]:
+        """Nothing was done for the prompt, and nothing is: the end where the user stopped it, else no news (A42)."""
+        if prompt not in self._stopped:
+            return []
+        ending = event if event.stop_reason == "error" else msgspec.structs.replace(event, stop_reason="cancelled")
+        return self._finish(prompt, ending) if self._states[prompt] == "inserted" else self._keep(prompt, ending)
 
     def _keep(self, prompt: K, event: StateChanged) -> list[PromptOutput[K]]:
         self._states[prompt] = "ended_early"
@@ -296,6 +304,7 @@ class ClientTurns(Generic[K]):
         "drop": _drop,
         "work": _work,
         "idle": _idle,
+        "rest": _rest,
         "finish": _finish,
         "keep": _keep,
         "ignore": _ignore,
