@@ -11,6 +11,7 @@ import pytest
 from accord.coder.tools import search
 from accord.coder.tools.walk import walk
 from accord.session.content import block_text
+from accord.session.tool import Shown
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool
 
 
@@ -30,6 +31,7 @@ async def test_a_fence_in_a_found_line_does_not_end_the_shown_block(tmp_path: Pa
     result, shown = await use_tool(tmp_path, "search", pattern="needle")
 
     assert result.text == "a.md:1: ```sh needle"
+    assert isinstance(shown.content[0], Shown)
     assert block_text(shown.content[0].block) == "````\na.md:1: ```sh needle\n````"
 
 
