@@ -66,14 +66,19 @@ class UserTerminal:
                 self._progress.is_held = held
                 self.after()
 
+    @property
+    def row_columns(self) -> int | None:
+        """The width of rows of words; None where the terminal does not tell it."""
+        return self._screen.row_columns
+
     def show(self, lines: Iterable[Line]) -> None:
-        """Show a line that belongs to a question."""
+        """Show lines that belong to a question, as they are."""
         self._screen.lines(lines)
         self._screen.flush()
 
     async def read_line(self, prompt: SafeText) -> str | None:
         """The line that the user types; None where the input ends."""
-        self._screen.text(prompt)
+        self._screen.prompt(prompt)
         self._screen.flush()
         try:
             answer = await _read_line()
@@ -87,7 +92,9 @@ class UserTerminal:
         return answer
 
     def show_line(self, text: SafeText, style: str = "") -> None:
-        self.show([[Span(text, style)]])
+        """Show a line of words that belongs to a question."""
+        self._screen.prose([Span(text, style)])
+        self._screen.flush()
 
 
 def _forget_typed_keys() -> None:
@@ -200,7 +207,7 @@ class Questions:
         """The option that the user takes; None to dismiss the question."""
         async with self._terminal.floor():
             if not self._shown(question):
-                self._terminal.show(question_lines(question))
+                self._terminal.show(question_lines(question, columns=self._terminal.row_columns))
             choices = _Choices(question)
             choices.show(self._terminal)
             while True:
@@ -208,7 +215,7 @@ class Questions:
                 if answer is None:
                     return question.reject()
                 if answer.lower() == "v" and choices.can_show_whole:
-                    self._terminal.show(whole_lines(question))
+                    self._terminal.show(whole_lines(question, columns=self._terminal.row_columns))
                     continue
                 is_understood, meant = choices.meant(answer)
                 if is_understood:

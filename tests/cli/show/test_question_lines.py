@@ -237,3 +237,15 @@ def test_wider_scopes_are_named() -> None:
     assert [(each.key, each.name) for each in wide_choices(command)] == [("p", "every command of git")]
     unknown = asked(ToolCall("t", "Run", "execute"))
     assert wide_choices(unknown) == []
+
+
+def test_the_agent_s_words_are_broken_into_marked_rows_and_commands_are_not() -> None:
+    command = "git  commit -m" + " word" * 20
+    tool = ToolCall("t", "x", "execute", raw_input={"command": command})
+    question = asked(tool, "A title of many words " * 4, description="A sentence of many words " * 4)
+    rows = ["".join(span.text for span in line) for line in question_lines(question, columns=40)]
+    assert f"  run   {command}" in rows
+    words = rows[rows.index("        the agent says:") + 1 :]
+    assert len(words) > 1
+    assert all(row.startswith("        | ") and len(row) <= 40 for row in words)
+    assert max(len(row) for row in rows if row != f"  run   {command}") <= 40

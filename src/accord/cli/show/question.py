@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of
-from accord.cli.show.line import Line, Span, hidden_after, line_of
+from accord.cli.show.line import Line, Span, hidden_after, line_of, wrapped
 from accord.cli.show.presentation import about, changed, kind_label
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
@@ -39,6 +39,8 @@ from accord.session.tool import Diff, FileChange, Shown
 from accord.workspace.subject import spelled_path
 
 OPTION_CHARACTERS = 100
+QUOTED = own("        | ")
+"""The beginning of each row of the agent's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,16 @@ class _Limits:
     input_characters: int | None = 600
     command_characters: int | None = 4000
     value_characters: int | None = 400
+    columns: int | None = None
+    """Where the agent's own words are broken into rows, at blanks. Paths and commands are not: every blank counts."""
 
 
 _FIRST = _Limits()
 
 
-def _whole(max_characters: int | None) -> _Limits:
+def _whole(max_characters: int | None, columns: int | None = None) -> _Limits:
     texts = (max_characters,) * 4
-    return _Limits(None, None, None, None, None, *texts)
+    return _Limits(None, None, None, None, None, *texts, columns)
 
 
 def _left_out(count: int, limit: int | None) -> int:
@@ -170,14 +174,23 @@ def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
 # --- the lines
 
 
-def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
-    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way."""
-    return _lines(question, _FIRST, diffs=diffs)
+def question_lines(question: PermissionQuestion, *, diffs: bool = True, columns: int | None = None) -> list[Line]:
+    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way.
+
+    The agent's own words are broken at blanks to rows of so many `columns`.
+    """
+    return _lines(question, replace(_FIRST, columns=columns), diffs=diffs)
 
 
-def whole_lines(question: PermissionQuestion, *, diffs: bool = True, max_characters: int | None = None) -> list[Line]:
+def whole_lines(
+    question: PermissionQuestion,
+    *,
+    diffs: bool = True,
+    max_characters: int | None = None,
+    columns: int | None = None,
+) -> list[Line]:
     """All that the question is about: nothing is clipped, except texts with more than `max_characters`."""
-    lines = _lines(question, _whole(max_characters), diffs=diffs)
+    lines = _lines(question, _whole(max_characters, columns), diffs=diffs)
     if question.tool is not None and question.tool.raw_input is not None:
         text = json_text(question.tool.raw_input, 2, max_characters)
         lines += [line_of(INDENT, line) for line in safe_lines(text)]
@@ -372,9 +385,9 @@ def _rest(raw_input: Any) -> Any:
 
 def _description_lines(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     if question.request is not None:
-        yield _dim(filled("{}", question.title))
+        yield from _in_rows(_dim(filled("{}", question.title)), limits)
     elif not _title_adds_nothing(question, claims):
-        yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
+        yield from _in_rows(_dim(filled("the agent calls it: {}", exact(question.title, 400))), limits)
     if question.description:
         yield _dim(own("the agent says:"))
         yield from _quoted(question.description, limits)
@@ -392,9 +405,14 @@ def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> boo
 def _quoted(text: str, limits: _Limits) -> Iterator[Line]:
     lines = safe_lines(prose(text.strip("\n")))
     for line in lines[: limits.text_lines]:
-        yield line_of(Span(filled("        | {}", line), "dim"))
+        for row in _in_rows([Span(line, "dim")], limits, len(QUOTED)):
+            yield line_of(Span(QUOTED, "dim"), *row)
     if _left_out(len(lines), limits.text_lines):
         yield _dim(hidden_after(_left_out(len(lines), limits.text_lines)))
+
+
+def _in_rows(line: Line, limits: _Limits, used: int = 0) -> list[Line]:
+    return [line] if limits.columns is None else wrapped(line, max(limits.columns - used, 1))
 
 
 def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]:
@@ -404,7 +422,7 @@ def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]
         yield _dim(own("it names no tool call, and none is running"))
     for call in question.open_calls:
         title = exact(call.title or call.name or call.id, 200)
-        yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
+        yield from _in_rows(_dim(filled("running now: {} {}", exact(call.kind, 20), title)), limits)
         claims = claims_of(call)
         facts = [*_commands(question, claims, limits), *_files(question, claims, limits, diffs=False)]
         yield from facts
