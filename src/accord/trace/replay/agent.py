@@ -20,7 +20,6 @@ from accord.trace.replay.conversation import (
     Pace,
     RecordedConversation,
     RecordedStep,
-    TooDeep,
     id_key,
     read_message,
     session_of,
@@ -92,7 +91,7 @@ class RecordedAgent:
     async def _take(self, text: bytes) -> None:
         try:
             message = read_message(text)
-        except TooDeep:
+        except RecursionError:
             self._take_noise(text, "it is nested too deeply to be compared")
             return
         if message is None:

@@ -20,7 +20,6 @@ from accord.trace.replay.conversation import (
     Pace,
     RecordedConversation,
     RecordedStep,
-    TooDeep,
     ends_turn,
     id_key,
     read_message,
@@ -174,7 +173,7 @@ class RecordedClient:
         remark = "it is no JSON-RPC message"
         try:
             message = read_message(text)
-        except TooDeep:
+        except RecursionError:
             message, remark = None, "it is nested too deeply to be compared"
         if message is None:
             if text not in {step.raw for step in self._conversation.of_side(AGENT, "noise")}:

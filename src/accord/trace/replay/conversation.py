@@ -17,7 +17,6 @@ __all__ = [
     "Pace",
     "RecordedConversation",
     "RecordedStep",
-    "TooDeep",
     "ends_turn",
     "id_key",
     "read_message",
@@ -133,7 +132,7 @@ class RecordedConversation:
 def _classify(step: RecordedStep) -> None:
     try:
         value = read_message(step.raw)
-    except TooDeep:
+    except RecursionError:
         step.is_too_deep = True
         return
     if value is None:
@@ -150,24 +149,18 @@ def _classify(step: RecordedStep) -> None:
     step.value = value
 
 
-class TooDeep(Exception):
-    """A text is nested more than `MAX_DEPTH` levels deep."""
-
-
 def read_message(text: bytes) -> dict[str, Any] | None:
     """The JSON object of a text; None where it is none.
 
     Raises:
-        TooDeep: It is nested too deeply to be compared.
+        RecursionError: It is nested more than `MAX_DEPTH` levels deep.
     """
     try:
         value = json.loads(text)
     except ValueError:
         return None
-    except RecursionError:
-        raise TooDeep from None
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH and _is_deep(value):
-        raise TooDeep
+        raise RecursionError
     return value if isinstance(value, dict) else None
 
 
