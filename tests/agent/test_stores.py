@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ SENTENCES = {
     "read_only": "a place where it may write",
     "busy": "try again",
     "damaged": "move the file away",
+    "moved": "restart the agent",
     "newer": "update it",
     "foreign": "another path",
     "closed": "shutting down",
@@ -231,6 +233,31 @@ async def test_a_store_that_fails_in_a_turn_ends_it_with_what_to_do(edition: str
         assert heard.stop_reason == "error"
         assert_told(heard.error, "full")
         store.fails = set()
+
+
+@IN_EVERY_EDITION
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open: run it on Linux or macOS")
+async def test_a_turn_whose_database_is_deleted_ends_with_an_error(
+    edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "sessions.db"
+
+    async def delete(turn: Turn) -> None:
+        await turn.say("kept")
+        await turn.session._publisher.flush()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink()
+        await turn.say("lost")
+        await asyncio.Event().wait()
+
+    store = SqliteStore(path)
+    async with served(agent_of(delete, store=store), edition) as hand:
+        heard = await hand.turn(await hand.new_session())
+        assert heard.text == "kept"
+        assert_told(heard.error, "moved", path=str(path))
+        assert_told(error_of(await hand.request("session/new", NEW)), "moved", path=str(path))
+    assert str(path) in caplog.text
+    await store.close()
 
 
 @IN_EVERY_EDITION

@@ -92,9 +92,9 @@ class Accord:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     @contextlib.contextmanager
-    def terminal(self, *words: str, **env: str) -> Iterator[Screen]:
-        """Run it on a terminal; when the block is left it is gone."""
-        screen = Screen([*self.argv, *words], self.cwd, {**self.env, **env})
+    def terminal(self, *words: str, columns: int = 0, **env: str) -> Iterator[Screen]:
+        """Run it on a terminal, of unknown width unless given; when the block is left it is gone."""
+        screen = Screen([*self.argv, *words], self.cwd, {**self.env, **env}, columns)
         try:
             yield screen
         finally:
@@ -104,9 +104,10 @@ class Accord:
 class Screen:
     """A terminal with the command on it. Every wait is bounded."""
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
-        pty = pytest.importorskip("pty")
+    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 0) -> None:
+        pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
         self._master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24 if columns else 0, columns))
         self._process = subprocess.Popen(
             argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
             preexec_fn=_take_terminal,  # noqa: PLW1509 - before exec, so that Ctrl+C reaches it as from a keyboard

@@ -262,6 +262,18 @@ async def _ask(peer: AgentPeer, prompt: JsonRpcMessage) -> None:
     await peer.end(prompt)
 
 
+async def uses_files(peer: AgentPeer) -> None:
+    """Writes a file, reads it and runs a command; the same with a directory, a missing file and a missing program."""
+    prompt = await _begin(peer)
+    for place in ("file.txt", "folder"):
+        params = {"sessionId": "s-1234567890", "path": str(Path(place).absolute())}
+        await peer.call("fs/write_text_file", {**params, "content": "text"})
+        await peer.call("fs/read_text_file", params)
+    for program in ("true", "./missing-program"):
+        await peer.call("terminal/create", {"sessionId": "s-1234567890", "command": program})
+    await peer.end(prompt)
+
+
 async def everything(peer: AgentPeer) -> None:
     """Says all that an agent can say in v1, and some things that no edition names."""
     prompt = await _begin(peer)

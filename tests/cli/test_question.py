@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from accord.cli import terminal as terminal_module
-from accord.cli.show.question import option_name
+from accord.cli.show.answer import (
+    option_name,
+)
 from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_prompt, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer

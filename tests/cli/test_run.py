@@ -106,6 +106,12 @@ def test_final_is_only_the_answer(accord: Accord) -> None:
     assert (result.status, result.stdout, result.stderr) == (0, "All \x1b]0;gotcha\x07done.\n", "")
 
 
+def test_requests_that_were_allowed_and_failed_are_not_counted(accord: Accord) -> None:
+    (accord.cwd / "folder").mkdir()
+    end = accord("run", "go", "--allow", "all", "-o", "events", *scripted("uses_files")).of_type("end")[0]
+    assert (end["files_written"], end["files_read"], end["commands_run"]) == (1, 1, 1)
+
+
 @pytest.mark.parametrize("text", ["without", "with ids"])
 def test_a_tool_call_that_is_announced_inside_a_message_does_not_tear_it(accord: Accord, text: str) -> None:
     assert accord("run", text, "-o", "final", *scripted("announces")).stdout == "All is well.\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -31,6 +32,28 @@ def test_the_session_of_the_guide_can_be_typed(accord: Accord) -> None:
     assert "Replaced 1 occurrence in a.py.\n" in rest
     assert 'go on: accord run demo -c "…"' in rest
     assert (accord.cwd / "a.py").read_text(encoding="utf-8") == 'print("hi")\n'
+
+
+@pytest.mark.parametrize("columns", [60, 40])
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}], ids=["plain", "coloured"])
+def test_prompts_questions_and_the_last_line_are_broken_at_blanks(
+    accord: Accord, columns: int, environment: dict[str, str]
+) -> None:
+    (accord.cwd / "a.py").write_text('pritn("hi")\n', encoding="utf-8")
+    words = ("run", "demo", "replace pritn with print in a.py")
+    with accord.terminal(*words, columns=columns, **environment) as screen:
+        shown = screen.expect("> ")
+        screen.type("y\n")
+        shown += screen.rest()
+        assert screen.status() == 0
+    # Progress is written over itself; colours take no columns.
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", re.sub(r"\r\x1b\[2K[^\n]*(?=\r\x1b\[2K)", "", shown)).replace("\r\x1b[2K", "")
+    rows = plain.splitlines()
+    assert max(map(len, rows)) <= columns
+    said = " ".join(plain.split())
+    assert "[a] Always allow exactly this in this session [n] Reject [v] whole diff >" in said
+    assert "always can also mean: [f] every edit below ./ [e] every edit" in said
+    assert 'files read · 1 file written · go on: accord run demo -c "…"' in said
 
 
 def test_long_lines_are_clipped_and_that_is_said_once(accord: Accord) -> None:

@@ -284,6 +284,25 @@ def test_hostile_records_are_shown_and_converted_without_a_traceback(
 # --- a trace that grows
 
 
+def test_a_trace_that_is_in_parts_already_is_followed_from_its_first_one(accord: Accord, trace: Path) -> None:
+    for part, seconds in ((2, 130.0), (3, 140.0)):
+        lines = header(part=part), text(AGENT, chunk("s1", "x"), t=seconds)
+        write(accord.cwd / f"talk.part{part}.jsonl", *lines)
+    process = subprocess.Popen(
+        [*accord.argv, "trace", trace.name, "--follow", "--method", "session/update"],
+        env=accord.env, cwd=accord.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        shown = [process.stdout.readline().split()[:2] for _ in range(7)]
+        assert shown[-2:] == [["2", "30.000"], ["2", "40.000"]]
+        write(accord.cwd / "talk.part4.jsonl", header(part=4), text(AGENT, chunk("s1", "x"), t=150.0))
+        assert process.stdout.readline().split()[:2] == ["2", "50.000"]
+    finally:
+        process.kill()
+        process.communicate(timeout=limit(20))
+
+
 def test_a_growing_trace_is_followed_into_its_next_part(accord: Accord, trace: Path) -> None:
     process = subprocess.Popen(
         [*accord.argv, "trace", trace.name, "--follow", "--method", "session/update"],

@@ -16,6 +16,7 @@ import accord
 from accord.client import Policy, Verdict
 from accord.client.consent import REPLACED
 from accord.client.question import PermissionQuestion
+from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.tool import Diff
 from accord.workspace import Workspace
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
@@ -195,6 +196,21 @@ async def test_without_a_policy_everything_inside_is_served(tmp_path: Path) -> N
     async with requesting_agent(tmp_path, permission=lambda _: True) as requester:
         assert await write(requester, tmp_path / "a") is None
         assert await run(requester, "true") is None
+
+
+async def test_a_policy_reports_requests_that_were_executed_and_none_that_failed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    served: list[Any] = []
+    policy = Policy(["deny edit:denied", "allow all"], on_served=served.append)
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        for name in ("a", "folder", "denied"):
+            await write(requester, tmp_path / name)
+        await requester.ask("fs/read_text_file", path=str(tmp_path / "a"))
+        await requester.refusal("fs/read_text_file", path=str(tmp_path / "missing"))
+        await run(requester, "true")
+        await run(requester, "./missing-program")
+
+    assert [type(request) for request in served] == [WriteFile, ReadFile, StartTerminal]
 
 
 # --- asking

@@ -401,3 +401,10 @@ def test_letters_may_stand_for_themselves_or_be_escaped(method: str, params: Any
     plain = json.dumps(value, ensure_ascii=False).encode()
 
     assert read(parse(plain, RULES["v1"])) == read(parse(dump(value), RULES["v1"])) == Request(1, method, params)
+
+
+@every_edition
+@pytest.mark.parametrize("depth", [5_000, DEEP])
+def test_a_text_that_is_nested_too_deeply_is_not_called_broken_json(rules: MessageRules, depth: int) -> None:
+    nested = b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * depth + b"]" * depth + b"}"
+    assert parse(nested, rules) == Malformed("nested too deeply", ErrorObject(NOT_JSON, "Parse error"))

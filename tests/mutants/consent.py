@@ -294,7 +294,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "an answer that is remembered may be called otherwise",
-        "cli/show/question.py",
+        "cli/show/answer.py",
         '    return filled("{} (always)", name)\n',
         "    return name\n",
         "tests/cli/test_question.py::test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it",

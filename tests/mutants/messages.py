@@ -267,8 +267,8 @@ MUTANTS = (
         "no line kills",
         "deep nesting escapes",
         "jsonrpc/parse.py",
-        "parse_int=_integer)\n    except (ValueError, RecursionError):",
-        "parse_int=_integer)\n    except ValueError:",
+        "    except RecursionError:\n        return _TooDeep\n",
+        "    except KeyError:\n        return _TooDeep\n",
         INPUT + "test_an_agent_answers_bad_input_and_lives",
     ),
     Mutant(

@@ -93,6 +93,14 @@ MUTANTS = (
     ),
     Mutant(
         "kept",
+        "events are kept in a file that was deleted",
+        "stores/database.py",
+        "            self._files.check()\n",
+        "",
+        "tests/agent/test_stores.py::test_a_turn_whose_database_is_deleted_ends_with_an_error[v1]",
+    ),
+    Mutant(
+        "kept",
         "what a dead process left open stays open",
         "agent/kept_sessions.py",
         "missing = healing(outline) if heal else []\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -301,6 +302,62 @@ async def test_a_file_that_cannot_be_opened_fails_every_call_until_it_can(tmp_pa
     path.parent.unlink()
     await store.create(record())
     assert await store.append("a", words(1)) == 1
+    await store.close()
+
+
+DELETED = {"database": [""], "log": ["-wal"], "files": ["", "-wal", "-shm"]}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open: run it on Linux or macOS")
+@pytest.mark.parametrize("suffixes", DELETED.values(), ids=DELETED)
+@pytest.mark.parametrize("replacement", [None, b""], ids=["deleted", "replaced"])
+async def test_a_file_that_was_deleted_under_the_store_fails_every_call_until_it_is_put_back(
+    path: Path, suffixes: list[str], replacement: bytes | None
+) -> None:
+    store = await made(path)
+    await store.append("a", words(1))
+    assert await store.read("a") == words(1)
+    away = path.with_name("away")
+    for suffix in suffixes:
+        Path(f"{path}{suffix}").rename(f"{away}{suffix}")
+        if replacement is not None:
+            Path(f"{path}{suffix}").write_bytes(replacement)
+    for call in (store.append("a", words(1, start=1)), store.create(record("b")), store.read("a"), store.state("a")):
+        with pytest.raises(StoreError) as caught:
+            await call
+        assert (caught.value.reason, caught.value.path) == ("moved", str(path))
+    for suffix in suffixes:
+        Path(f"{away}{suffix}").replace(f"{path}{suffix}")
+    assert await store.read("a") == words(1)
+    assert await store.append("a", words(1, start=1)) == 2
+    assert not await store.exists("b")
+    await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open: run it on Linux or macOS")
+async def test_the_end_of_a_store_leaves_a_new_file_in_its_place_alone(path: Path) -> None:
+    store = await made(path)
+    await store.acquire("a")
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink()
+    new = await made(path, "b")
+    await store.close()
+    assert await new.append("b", words(1)) == 1
+    await new.close()
+    again = SqliteStore(path)
+    assert await again.read("b") == words(1)
+    await again.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there: run it on Linux or macOS")
+async def test_a_link_to_the_file_is_followed(path: Path, tmp_path: Path) -> None:
+    path.symlink_to(tmp_path / "target.db")
+    store = await made(path)
+    assert await store.append("a", words(1)) == 1
+    path.unlink()
+    with pytest.raises(StoreError) as caught:
+        await store.append("a", words(1, start=1))
+    assert caught.value.reason == "moved"
     await store.close()
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from accord.testing import ReplayedAgent
 from accord.trace import TraceFileError, TraceWriter, open_trace
 from accord.trace.replay.agent import RecordedAgent
 from accord.trace.replay.client import RecordedClient
-from accord.trace.replay.conversation import RecordedConversation
+from accord.trace.replay.conversation import MAX_DEPTH, RecordedConversation
 from accord.trace.replay.report import ReplayReport, deviation_lines
 from accord.transport import memory_pair
 from tests.limits import limit
@@ -78,10 +79,11 @@ TALK: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def write_trace(path: Path, talk: list[tuple[str, dict[str, Any]]]) -> Path:
+def write_trace(path: Path, talk: Sequence[tuple[str, dict[str, Any] | bytes]]) -> Path:
     writer = TraceWriter(path)
     for side, message in talk:
-        writer.text(side, "client" if side == "agent" else "agent", json.dumps(message).encode())
+        text = message if isinstance(message, bytes) else json.dumps(message).encode()
+        writer.text(side, "client" if side == "agent" else "agent", text)
     writer.close()
     return path
 
@@ -299,6 +301,36 @@ async def test_an_agent_that_reads_nothing_ends_the_replay(recording: Path) -> N
     await theirs.close()
     first = client.report.deviations[0]
     assert (first.kind, first.method) == ("extra", "the link")
+
+
+def deep_talk(depth: int) -> list[tuple[str, dict[str, Any] | bytes]]:
+    """A prompt, an update and an answer that are nested so deeply, between others."""
+    deep = '{"a":[' * (depth // 2) + "]}" * (depth // 2)
+    prompt = (
+        f'{{"jsonrpc":"2.0","id":9,"method":"session/prompt","params":{{"sessionId":"s1","prompt":[],"x":{deep}}}}}'
+    )
+    update = f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s1","update":{{"x":{deep}}}}}}}'
+    answer = f'{{"jsonrpc":"2.0","id":9,"result":{{"stopReason":"end_turn","x":{deep}}}}}'
+    texts = [("client", prompt), ("agent", update), ("agent", answer)]
+    return [*TALK[:11], *((side, text.encode()) for side, text in texts), *TALK[11:]]
+
+
+@pytest.mark.parametrize(("depth", "deep_steps"), [(200, 0), (300, 3), (900, 3), (5_000, 3), (100_000, 3)])
+async def test_texts_that_are_nested_too_deeply_are_sent_as_recorded_and_the_rest_is_compared(
+    tmp_path: Path, depth: int, deep_steps: int
+) -> None:
+    whole = conversation_of(write_trace(tmp_path / "deep.jsonl", deep_talk(depth)))
+    assert sum(step.is_too_deep for step in whole.steps) == deep_steps
+    client, agent = await replayed(whole, whole)
+    assert shown(client) == shown(agent) == []
+    assert (client.matched, agent.matched) == (6 if deep_steps else 9, 6)
+
+
+def test_the_command_says_that_texts_are_nested_too_deeply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_trace(tmp_path / "deep.jsonl", deep_talk(900)))
+    agent = [sys.executable, "-m", "accord", "replay", path, "--as", "agent"]
+    assert main(["replay", path, "--as", "client", "--cwd", str(tmp_path), "--", *agent]) == 0
+    assert f"(the first is #12) are nested more than {MAX_DEPTH} levels deep" in capsys.readouterr().err
 
 
 def test_a_trace_without_messages_is_refused(tmp_path: Path) -> None:

@@ -111,3 +111,21 @@ def test_a_stream_is_encoded_by_its_template(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("accord.trace.text_encoder.is_plain_chunk", None)
     assert TextEncoder(Redactor()).lines(CROSSING, texts) == expected
     assert [msgspec.json.decode(line)["raw"].encode() for line in expected.splitlines()] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (b'{"a":' * 500 + b"1" + b"}" * 500, None),
+        (b'{"a":' * 5_000 + b"1" + b"}" * 5_000, "too-deep"),
+        (b"[" * 100_000 + b"]" * 100_000, "too-deep"),
+        (b"[1,", "not-json"),
+    ],
+    ids=["500 levels", "5,000 levels", "100,000 levels", "cut"],
+)
+@pytest.mark.parametrize("redactor", [None, Redactor()], ids=["raw", "masked"])
+def test_a_text_that_is_nested_too_deeply_is_not_called_broken_json(
+    text: bytes, fault: str | None, redactor: Redactor | None
+) -> None:
+    record = json.loads(TextEncoder(redactor).line(CROSSING, text))
+    assert (record.get("fault"), record["raw"]) == (fault, text.decode())

@@ -8,8 +8,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import unquote, urlsplit
 
+from accord.agent.session_paths import name_of_uri
 from accord.errors import InvalidParams
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
@@ -99,25 +99,15 @@ def _part(block: Block, cwd: str) -> PromptPart | None:
         case Image(data=data, mime_type=mime_type) | Audio(data=data, mime_type=mime_type):
             return Media(data, mime_type)
         case Link(uri=uri, name=name):
-            place = _place(uri, cwd)
+            place = name_of_uri(uri, cwd)
             return place if place != uri or not name else f"[{name}]({uri})"
         case Resource(uri=uri, text=str(text)):
-            return f'\n<resource uri="{_place(uri, cwd)}">\n{text}\n</resource>\n'
+            return f'\n<resource uri="{name_of_uri(uri, cwd)}">\n{text}\n</resource>\n'
         case Resource(uri=uri, blob=str(blob), mime_type=mime_type):
-            return Media(blob, mime_type or BINARY, os.path.basename(_place(uri, cwd)) or None)  # noqa: PTH119
+            return Media(blob, mime_type or BINARY, os.path.basename(name_of_uri(uri, cwd)) or None)  # noqa: PTH119
         case _:
             return None
 
 
 def _space(before: str, after: str) -> str:
     return "" if before[-1:].isspace() or after[:1].isspace() or not before else " "
-
-
-def _place(uri: str, cwd: str) -> str:
-    """A file inside the session's directory by its relative path, any other by what names it."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
-        return uri
-    path = unquote(parts.path)
-    inside = os.path.relpath(path, cwd)
-    return path if inside.startswith("..") else inside

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+import shlex
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from accord.agent.turn_values import absolute_directory
+from accord.session.agent_requests import CommandSubject, Elicited
 from accord.session.option import PermissionOption
 
-__all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission"]
+__all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission", "check_options", "command_subject"]
 
 ALLOW_OPTIONS = (
     PermissionOption("allow", "Allow", "allow_once"),
@@ -17,6 +20,30 @@ ALLOW_OPTIONS = (
     PermissionOption("reject", "Reject", "reject_once"),
 )
 """The default options of a permission request."""
+
+
+def check_options(options: Sequence[PermissionOption]) -> None:
+    """Refuse options that a client could not offer.
+
+    Raises:
+        ValueError: There are none, or two of them have the same id.
+    """
+    if not options or len({option.id for option in options}) != len(options):
+        raise ValueError("a permission question needs options, with different ids")
+
+
+def command_subject(
+    command: Sequence[str] | None, shell_line: str | None, directory: str | None, cwd: str, tool_id: str | None
+) -> CommandSubject | None:
+    """The command that a permission request is about; None without one.
+
+    Raises:
+        ValueError: There are both a command and a line.
+    """
+    if command is not None and shell_line is not None:
+        raise ValueError("a question is about a command or about a line for a shell, not about both")
+    line = shell_line if command is None else shlex.join(command)
+    return None if line is None else CommandSubject(line, absolute_directory(directory, cwd), tool_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +93,13 @@ class Elicitation:
     """The values of the form, by field."""
     id: str | None = None
     """The id of an elicitation by address."""
+
+    @classmethod
+    def _given(cls, answer: Elicited | None, id_: str | None) -> Elicitation:
+        """The result of an answer; None is a question that was withdrawn. Only what was accepted has values."""
+        if answer is None:
+            return cls("cancel", {}, id_)
+        return cls(answer.action, answer.content or {} if answer.action == "accept" else {}, id_)
 
     def __bool__(self) -> bool:
         return self.action == "accept"

@@ -31,6 +31,7 @@ _REMEDIES = {
     "read_only": "The sessions' database is read-only: give the agent a place where it may write",
     "busy": "The sessions' database is in use by another process for too long: try again",
     "damaged": "The sessions' database is damaged: move the file away, the agent will make a new one",
+    "moved": "The sessions' database was deleted, moved or replaced: put it back, or restart the agent",
     "newer": "The sessions' database was made by a newer version of this agent: update it",
     "foreign": "The file for the sessions' database belongs to another program: give the agent another path",
     "no_locks": "The sessions' database is on a file system that cannot lock files: give the agent a local disk",

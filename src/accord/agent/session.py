@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from accord.agent.client import Client, ClientCaller
 from accord.agent.files import Files
-from accord.agent.mcp import McpServers, open_servers
+from accord.agent.mcp import McpServers
 from accord.agent.publisher import EventPublisher
 from accord.agent.registrations import Registrations
+from accord.agent.session_servers import SessionServers
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError, StoreError
@@ -115,10 +116,7 @@ class Session:
         self._workspace: Workspace | None = None
         self._files: Files | None = None
         self._terminals: Terminals | None = None
-        self._servers: list[McpServer] = []
-        self._mcp: asyncio.Task[McpServers] | None = None
-        self._reported: set[str] = set()
-        """The MCP servers whose failure was reported."""
+        self._servers = SessionServers(self.cwd)
         self._background: dict[tuple[str, str], Background] = {}
         self._beside: set[asyncio.Task[Any]] = set()
         self._kept: set[str] = set()
@@ -181,14 +179,14 @@ class Session:
             raise LocalProtocolError("this agent uses no MCP servers: make it with Agent(mcp=True)")
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
-        if self._mcp is None:
-            self._mcp = asyncio.get_running_loop().create_task(open_servers(self._servers, cwd=self.cwd))
-        return await asyncio.shield(self._mcp)
+        return await self._servers.opened()
 
-    def _connect_servers(self, servers: Sequence[McpServer]) -> None:
-        """Begin to connect, in the background. An agent that uses no servers starts none of them."""
-        self._servers = list(servers) if self._registrations.mcp else []
-        if self._servers:
+    def _connect_servers(self, servers: Sequence[McpServer], is_free: Callable[[], bool] = lambda: True) -> None:
+        """Begin to connect, in the background. An agent that uses no servers starts none of them.
+
+        Where the client opens the session again, the list is whole; `is_free` says whether no turn runs.
+        """
+        if self._registrations.mcp and self._servers.set(servers, is_free) and not self._servers.is_empty:
             self.spawn(self._report_servers())
 
     async def _report_servers(self) -> None:
@@ -200,11 +198,8 @@ class Session:
 
     def _take_failures(self) -> list[Noticed]:
         """The notices of MCP servers that could not be opened or were lost, each once; none before all are opened."""
-        if self._mcp is None or not self._mcp.done() or self._mcp.cancelled() or self._mcp.exception() is not None:
-            return []
-        new = [failure for failure in self._mcp.result().failures if failure.server not in self._reported]
+        new = self._servers.take_failures()
         for failure in new:
-            self._reported.add(failure.server)
             log.warning("MCP server %s: %s", failure.server, failure.reason)
         return [Noticed(f"MCP server {each.server} is not available", "warning", each.reason) for each in new]
 
@@ -387,7 +382,8 @@ class Session:
             self._withdraw("terminal", terminal.id)
 
     async def _end_commands(self) -> None:
-        """At the end of a turn, release the commands that it started and did not `keep`."""
+        """At the end of a turn, release the commands that it started and did not `keep`, and servers that are gone."""
+        self._servers.end_gone()
         if self._terminals is not None:
             left = [each for each in self._terminals._unreleased if each.id not in self._kept]
             await asyncio.gather(*(terminal.release() for terminal in left))
@@ -413,16 +409,8 @@ class Session:
             # Before it is closed: their ends are still published and kept.
             await self._terminals._close()
         self.is_closed = True
-        if self._mcp is not None:
-            await self._close_servers(self._mcp)
+        await self._servers.close()
         await self._publisher.close()
-
-    async def _close_servers(self, opening: asyncio.Task[McpServers]) -> None:
-        if not opening.done():
-            opening.cancel()
-            await asyncio.wait([opening])
-        if not opening.cancelled() and opening.exception() is None:
-            await opening.result().close()
 
 
 class _Behind:

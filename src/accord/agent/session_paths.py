@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from accord.errors import InvalidParams
 from accord.jsonrpc.plain import plain_text
@@ -29,7 +30,7 @@ from accord.workspace import (
 )
 from accord.workspace.roots import parse_path
 
-__all__ = ["SessionPaths", "check_path", "check_session_params", "same_directory"]
+__all__ = ["SessionPaths", "check_path", "check_session_params", "name_of_uri", "same_directory"]
 
 
 class SessionParams(Protocol):
@@ -160,6 +161,19 @@ class SessionPaths:
         if self._disk is None:
             self._disk = Disk(self._workspace().roots)
         return self._disk
+
+
+def name_of_uri(uri: str, cwd: str) -> str:
+    """The name of a link for a model: a file by its path, relative inside `cwd`; anything else by its URI."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # brackets that hold no address
+        return uri
+    path = unquote(parts.path)
+    if parts.scheme != "file" or not path:
+        return uri
+    inside = os.path.relpath(path, cwd)
+    return path if inside.startswith("..") else inside
 
 
 def _normal(text: str) -> str:

@@ -195,7 +195,7 @@ class SessionRegistry:
                 # Its owner process may have ended by now.
                 await self._shut(request.session_id)
             elif live is not None:
-                live.set_roots(roots)
+                live.set_places(roots, servers)
                 return await self._reopen_live(live, replay=request.replay)
             elif shared is not None:
                 return await self._attach(shared, replay=request.replay)

@@ -17,6 +17,7 @@ from accord.agent.session import Session
 from accord.agent.session_clients import Attachment, SessionClients
 from accord.agent.turn_runner import TurnRunner
 from accord.errors import StoreError
+from accord.session.client_requests import McpServer
 from accord.session.dialect import Dialect
 from accord.session.turn_io import CloseRequested
 from accord.stores.interface import SessionRecord
@@ -65,10 +66,11 @@ class OpenSession:
         self.session._publisher.cut_off(error)
         self.runner.store_failed(error)
 
-    def set_roots(self, roots: Sequence[str]) -> None:
-        """A client opens the session again: its list is whole (v1 rule 17, v2 rule A26), and changes no other's."""
+    def set_places(self, roots: Sequence[str], servers: Sequence[McpServer]) -> None:
+        """A client opens the session again: its lists are whole (v1 rule 17, v2 rule A26), and change no other's."""
         if self.clients is None or len(self.clients.attachments) == 1:
             self.session._set_roots(roots)
+            self.session._connect_servers(servers, lambda: self.runner.is_free)
 
     @property
     def current(self) -> SessionRecord:

@@ -376,6 +376,16 @@ class Tool:
         await self.start()
         await self._publish(changed)
 
+    async def _answered(self, title: str | None, *, is_allowed: bool) -> None:
+        """The permission request about the call was answered; `title` is that of the request."""
+        if title is not None and title != self.title:
+            # Some editions show the request under the tool call's title: the call gets its own title back.
+            await self._publish(ToolChanged(self.id, title=self.title))
+        if not is_allowed:
+            self.refused = True
+        elif self.status == "pending":
+            await self.update(status="in_progress")
+
     def _subject(self) -> ToolChanged:
         """The tool call as a permission request sends it."""
         return ToolChanged(

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
-from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
+from accord.agent.question import (
+    ALLOW_OPTIONS,
+    Elicitation,
+    PendingQuestion,
+    Permission,
+    check_options,
+    command_subject,
+)
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
 from accord.agent.turn_values import (
     Compaction,
-    absolute_directory,
     add_tokens,
     annotated,
     check_stop_reason,
@@ -28,7 +33,7 @@ from accord.agent.turn_values import (
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
-from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
+from accord.session.agent_requests import ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
 from accord.session.event import (
@@ -344,22 +349,15 @@ class Turn:
             ValueError: There are no options, or two of them have the same id; or both a command and a line.
         """
         self._check()
-        if not options or len({option.id for option in options}) != len(options):
-            raise ValueError("a permission question needs options, with different ids")
-        if command is not None and shell_line is not None:
-            raise ValueError("a question is about a command or about a line for a shell, not about both")
+        check_options(options)
+        tool_id = subject.id if isinstance(subject, Tool) else None
+        about = command_subject(command, shell_line, directory, self.session.cwd, tool_id)
         tool: ToolChanged | None = None
-        about: CommandSubject | None = None
         if isinstance(subject, Tool):
             await subject.start()
-            tool = subject._subject()
+            tool = subject._subject() if about is None else None
         else:
             title = title or subject
-        line = shell_line if command is None else shlex.join(command)
-        if line is not None:
-            tool_id = subject.id if isinstance(subject, Tool) else None
-            place = absolute_directory(directory, self.session.cwd)
-            about, tool = CommandSubject(line, place, tool_id), None
         request = RequestPermission(
             self.session.id,
             list(options),
@@ -378,17 +376,8 @@ class Turn:
             stand_in.status = "completed" if permission else "cancelled"
             await self._publisher.publish(stand_in, keep=False)
         if isinstance(subject, Tool) and not subject.finished:
-            await self._after(subject, title or (None if about is None else about.command), permission)
+            await subject._answered(title or (None if about is None else about.command), is_allowed=bool(permission))
         return permission
-
-    async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:
-        if title is not None and title != tool.title:
-            # Some editions show the request under the tool call's title: the call gets its own title back.
-            await self.send(ToolChanged(tool.id, title=tool.title))
-        if not permission:
-            tool.refused = True
-        elif tool.status == "pending":
-            await tool.update(status="in_progress")
 
     async def elicit(
         self,
@@ -422,10 +411,7 @@ class Turn:
     async def _elicit(self, request: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
         # Without the capability the call raises the reason, and no state `requires_action` is published.
         answer = await (self._question(request) if self.can(capability) else self._caller.call(request))
-        name = request.elicitation_id if isinstance(request, ElicitUrl) else None
-        if answer is None:
-            return Elicitation("cancel", {}, name)
-        return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
+        return Elicitation._given(answer, request.elicitation_id if isinstance(request, ElicitUrl) else None)
 
     async def request(
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None

@@ -269,7 +269,7 @@ class TurnRunner:
         running_turn.set((weakref.ref(turn), weakref.ref(foreign_threads)))
         turn._span.attach()  # until the end of this task
         try:
-            if self._session._mcp is not None:
+            if self._session._servers.are_used:
                 await turn._report_failures()
             if turn.command is None:
                 await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)

@@ -11,7 +11,7 @@ from typing import Any
 from accord.cli.fault import phase
 from accord.cli.status import UsageFailure
 from accord.cli.target import Target
-from accord.client import Policy, Verdict, load_rules
+from accord.client import MachineRequest, Policy, Verdict, load_rules
 from accord.client.question import PermissionCallback
 from accord.config import ConfigPaths
 from accord.config.permission import AnswerFiles, agent_identity, rules_for, set_aside_old_answers
@@ -27,6 +27,7 @@ def policy_of(
     environment: dict[str, str] | None = None,
     notify: Callable[[str], Any] = lambda _: None,
     on_verdict: Callable[[Verdict], Any] | None = None,
+    on_served: Callable[[MachineRequest], Any] | None = None,
     on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
 ) -> Policy:
     """The policy for `connect(permission=...)`; `on_question` is None where there is no user to ask.
@@ -44,6 +45,7 @@ def policy_of(
         remember=AnswerFiles(folder, agent_identity(entry.argv, {**entry.env, **(environment or {})})),
         prefer_lasting=entry.permission_policy == "auto-approve",
         on_verdict=on_verdict,
+        on_served=on_served,
         on_unasked=on_unasked,
     )
 

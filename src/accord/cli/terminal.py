@@ -12,17 +12,19 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from accord.cli.fault import phase
+from accord.cli.show.answer import (
+    WIDE_KEYS,
+    contradiction_text,
+    option_name,
+    wide_choices,
+)
 from accord.cli.show.line import Line, Span
 from accord.cli.show.question import (
-    WIDE_KEYS,
     can_be_shown_whole,
-    contradiction_text,
     host_text,
-    option_name,
     question_lines,
     sentence_of,
     whole_lines,
-    wide_choices,
 )
 from accord.cli.show.screen import Progress, TextScreen, has_colours, is_terminal
 from accord.client import ConnectedAgent, FormQuestion, PermissionQuestion, UrlQuestion
@@ -72,14 +74,19 @@ class UserTerminal:
                 self._progress.is_held = held
                 self.after()
 
+    @property
+    def row_columns(self) -> int | None:
+        """The width of rows of words; None where the terminal does not tell it."""
+        return self._screen.row_columns
+
     def show(self, lines: Iterable[Line]) -> None:
-        """Show a line that belongs to a question."""
+        """Show lines that belong to a question, as they are."""
         self._screen.lines(lines)
         self._screen.flush()
 
     async def read_line(self, prompt: SafeText) -> str | None:
         """The line that the user types; None where the input ends."""
-        self._screen.text(prompt)
+        self._screen.prompt(prompt)
         self._screen.flush()
         try:
             if self._is_replaced:
@@ -106,7 +113,9 @@ class UserTerminal:
             self._screen.flush()
 
     def show_line(self, text: SafeText, style: str = "") -> None:
-        self.show([[Span(text, style)]])
+        """Show a line of words that belongs to a question."""
+        self._screen.prose([Span(text, style)])
+        self._screen.flush()
 
 
 def _forget_typed_keys() -> bool:
@@ -222,7 +231,7 @@ class Questions:
         """The option that the user takes; None to dismiss the question."""
         async with self._terminal.floor():
             if not self._shown(question):
-                self._terminal.show(question_lines(question))
+                self._terminal.show(question_lines(question, columns=self._terminal.row_columns))
             choices = _Choices(question)
             choices.show(self._terminal)
             while True:
@@ -230,7 +239,7 @@ class Questions:
                 if answer is None:
                     return question.reject()
                 if answer.lower() == "v" and choices.can_show_whole:
-                    self._terminal.show(whole_lines(question))
+                    self._terminal.show(whole_lines(question, columns=self._terminal.row_columns))
                     continue
                 is_understood, meant = choices.meant(answer)
                 if is_understood:

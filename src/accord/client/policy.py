@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary, proxy
 
 from accord.client.consent import SessionConsent
 from accord.client.question import (
+    MachineRequest,
     PermissionAnswer,
     PermissionCallback,
     PermissionQuestion,
@@ -79,11 +80,12 @@ class Policy:
 
     Where a rule allows, the agent gets its narrowest option that allows; with `prefer_lasting` the lasting one.
 
-    `on_verdict` is called with each decision, `on_unasked` with each call that a rule denies and that the agent
-    completed without having been allowed to.
+    `on_verdict` is called with each decision, `on_served` with each request for a file or a terminal that was allowed
+    and did not fail, `on_unasked` with each call that a rule denies and that the agent completed without having been
+    allowed to.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one thing that a client may want to decide
         self,
         rules: Iterable[str | Rule] = (),
         *,
@@ -93,6 +95,7 @@ class Policy:
         remember: Literal["session", "never"] | AnswerStore = "session",
         prefer_lasting: bool = False,
         on_verdict: Callable[[Verdict], object] | None = None,
+        on_served: Callable[[MachineRequest], object] | None = None,
         on_unasked: Callable[[ToolCall, Rule], object] | None = None,
     ) -> None:
         own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
@@ -103,6 +106,7 @@ class Policy:
         self._remember = remember
         self._prefer_lasting = prefer_lasting
         self._on_verdict = on_verdict
+        self._on_served = on_served
         self._on_unasked = on_unasked
         self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
         self.denied_unasked: int = 0
@@ -231,6 +235,11 @@ class Policy:
 
     def _judge_request(self, consent: SessionConsent, subject: Subject) -> Decision:
         return judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
+
+    def _served(self, request: MachineRequest) -> None:
+        """The request was executed."""
+        if self._on_served is not None:
+            self._on_served(request)
 
     # --- calls without permission
 

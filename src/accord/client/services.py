@@ -192,12 +192,15 @@ class Services:
     async def _read_file(self, request: ReadFile) -> FileRead:
         self._need(self._offer.files, "fs/read_text_file")
         allowed = await self._requests.check(request)
-        return FileRead(await self._place().read_text(request.path, request.line, request.limit, expected=allowed))
+        text = await self._place().read_text(request.path, request.line, request.limit, expected=allowed)
+        self._requests.served(request)
+        return FileRead(text)
 
     async def _write_file(self, request: WriteFile) -> Done:
         self._need(self._offer.files, "fs/write_text_file")
         allowed = await self._requests.check(request)
         await self._place().write_text(request.path, request.content, expected=allowed)
+        self._requests.served(request)
         return Done()
 
     async def _start_terminal(self, request: StartTerminal) -> Any:
@@ -207,7 +210,9 @@ class Services:
         # that is sent meanwhile would make a request from before it one of its turn.
         program, *args = command_argv(request.command, request.args, cwd, dict(request.env))
         request = msgspec.structs.replace(request, command=program, args=args)
-        return await self._terminals.start(request, await self._requests.check(request))
+        started = await self._terminals.start(request, await self._requests.check(request))
+        self._requests.served(request)
+        return started
 
     async def _permission(self, request: RequestPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
@@ -312,6 +317,11 @@ class MachineRequests:
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(request)])
         return real
+
+    def served(self, request: MachineRequest) -> None:
+        """Report that the request was executed; one that was allowed may still fail."""
+        if self._policy is not None:
+            self._policy._served(request)
 
     def _subject(self, request: MachineRequest, real: Path, spelled: str) -> Subject:
         assert self._policy is not None  # noqa: S101 - `check` asked for it

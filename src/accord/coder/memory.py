@@ -8,14 +8,13 @@ and the user's next message follows a reply.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from accord.agent import Session
+from accord.agent.session_paths import name_of_uri
 from accord.coder.file_changes import ChangeLog
 from accord.coder.model import Message, ModelReply, Picture, ToolResult, ToolResults, UserMessage, estimated_tokens
 from accord.session.content import Block, Image, Link, Resource, Text
@@ -213,10 +212,10 @@ def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
             case Text(text=text):
                 texts.append(text)
             case Link(uri=uri):
-                texts.append(_named(uri, cwd))
+                texts.append(name_of_uri(uri, cwd))
             case Resource(uri=uri, text=str(text)):
-                texts.append(_named(uri, cwd))
-                behind.append(f"{_named(uri, cwd)}:\n{text}")
+                texts.append(name_of_uri(uri, cwd))
+                behind.append(f"{name_of_uri(uri, cwd)}:\n{text}")
             case Image(data=data, mime_type=mime_type):
                 pictures.append(Picture(data, mime_type))
             case _:
@@ -230,15 +229,3 @@ def _spaced(texts: Sequence[str]) -> list[str]:
         text if n == 0 or texts[n - 1][-1:].isspace() or text[:1].isspace() else f" {text}"
         for n, text in enumerate(texts)
     ]
-
-
-def _named(uri: str, cwd: str) -> str:
-    try:
-        parts = urlsplit(uri)
-    except ValueError:  # brackets that hold no address
-        return uri
-    path = unquote(parts.path)
-    if parts.scheme != "file" or not path:
-        return uri
-    inside = os.path.relpath(path, cwd)
-    return path if inside.startswith("..") else inside

@@ -85,12 +85,18 @@ class _Unreadable:
     """The value of a text that is not JSON; None would be the JSON value null."""
 
 
+class _TooDeep(_Unreadable):
+    """The value of a text that is nested more deeply than Python reads."""
+
+
 def _read(text: bytes) -> Any:
     try:
         # Decoded here: `json` would also take UTF-16 and UTF-32 for JSON.
         return json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant, parse_int=_integer)
-    except (ValueError, RecursionError):
+    except ValueError:
         return _Unreadable
+    except RecursionError:
+        return _TooDeep
 
 
 def _no_constant(_: str) -> Any:
@@ -122,6 +128,8 @@ def _judge(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessa
 def _judge_value(value: Any, rules: MessageRules) -> ParsedMessage:
     if value is _Unreadable:
         return Malformed("not JSON", _NOT_JSON)
+    if value is _TooDeep:
+        return Malformed("nested too deeply", _NOT_JSON)
     if isinstance(value, list):
         return Malformed("an array", _NO_MESSAGE)
     if not isinstance(value, dict):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
+from accord.stores.database_files import DatabaseFiles
 from accord.stores.errors import (
     damaged,
     in_use,
@@ -32,7 +33,7 @@ from accord.stores.errors import (
 )
 from accord.stores.folder import make_private
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.owner import StoreOwner, is_held, is_live, owners_folder
+from accord.stores.owner import StoreOwner, claiming, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
     OWNERS_SINCE,
@@ -87,6 +88,7 @@ class Database:
         self._principal_column = "principal" if schema_version(connection) >= PRINCIPAL_SINCE else "''"
         self._path = path
         self._owners = owners_folder(Path(path))
+        self._files = DatabaseFiles(path)
 
     @classmethod
     def open(cls, path: Path, busy_seconds: float) -> Database:
@@ -177,7 +179,7 @@ class Database:
 
     def create(self, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Keep a new session, which belongs to `owner` from its first moment on."""
-        with _claim(record.id, owner), self._transaction():
+        with claiming(record.id, owner), self._transaction():
             self._insert(record, events=0, owner=owner)
 
     def acquire(self, session_id: str, owner: StoreOwner) -> bool:
@@ -373,7 +375,7 @@ class Database:
 
     def fork(self, session_id: str, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
-        with _claim(record.id, owner), self._transaction():
+        with claiming(record.id, owner), self._transaction():
             number, events, _, prompted = self._find(session_id)
             copy = self._insert(record, events, owner, prompted)
             execute = self._connection.execute
@@ -447,11 +449,12 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """A transaction; exceptions of SQLite inside become a `StoreError`."""
+        """A transaction; exceptions of SQLite inside become a `StoreError`. One in a file that is gone fails too."""
         try:
             # Writers take the lock at once: a transaction that reads first could not wait for it later.
             self._connection.execute(f"BEGIN {kind}")
             yield
+            self._files.check()
             self._connection.execute("COMMIT")
         except (sqlite3.Error, OverflowError, MemoryError) as error:
             self._roll_back()
@@ -465,14 +468,3 @@ class Database:
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
-
-
-@contextlib.contextmanager
-def _claim(session_id: str, owner: StoreOwner | None) -> Iterator[None]:
-    """Count a session that is created for an owner, if that succeeds."""
-    if owner is None:
-        yield
-        return
-    with owner.lock:
-        yield
-        owner.claims[session_id] += 1

@@ -16,6 +16,7 @@ __all__ = [
     "LossLedger",
     "closed",
     "in_use",
+    "moved",
     "no_locks",
     "not_owned",
     "of_sqlite",
@@ -63,6 +64,16 @@ def damaged(path: str) -> StoreError:
         f"{path}: the session database is damaged. Move it away together with its -wal and -shm files and start again "
         f"with an empty one, put back a copy, or try `sqlite3 {path} .recover` to save what can be read",
         reason="damaged",
+        path=path,
+    )
+
+
+def moved(path: str) -> StoreError:
+    """The path leads to another file than the one that is open, or to none."""
+    return StoreError(
+        f"{path}: the session database was deleted, moved or replaced while it was open. Put it back together with its "
+        "-wal and -shm files, or restart the program, which begins with the file that is there then",
+        reason="moved",
         path=path,
     )
 

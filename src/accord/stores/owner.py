@@ -19,12 +19,13 @@ import secrets
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from accord.errors import StoreError
 from accord.stores.errors import no_locks, of_system
 
-__all__ = ["StoreOwner", "is_held", "is_live", "open_owner", "owners_folder"]
+__all__ = ["StoreOwner", "claiming", "is_held", "is_live", "open_owner", "owners_folder"]
 
 # The form of the owner column in a database: anything else is no file of ours, and never becomes part of a path.
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -59,6 +60,17 @@ class StoreOwner:
                 with contextlib.suppress(OSError):
                     (self._folder / self.name).unlink()
                 os.close(self._descriptor)
+
+
+@contextlib.contextmanager
+def claiming(session_id: str, owner: StoreOwner | None) -> Iterator[None]:
+    """Count a session that is created for an owner, if that succeeds."""
+    if owner is None:
+        yield
+        return
+    with owner.lock:
+        yield
+        owner.claims[session_id] += 1
 
 
 class _Registry:

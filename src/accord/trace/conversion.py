@@ -63,14 +63,16 @@ def native_line(record: TraceRecord) -> bytes:
 
 
 @contextmanager
-def plain_trace(path: Path, progress: CopyProgress | None = None) -> Iterator[PlainTrace]:
+def plain_trace(path: Path, progress: CopyProgress | None = None, *, is_joined: bool = True) -> Iterator[PlainTrace]:
     """A recording in any known format as a plain trace file; a copy is removed at the end.
+
+    A trace in several parts is joined to one copy, except where `is_joined` is False: then it is the first part.
 
     Raises:
         TraceFileError: It is in no known format, or of a newer version, or damaged.
     """
     try:
-        found, lines = _opened(path)
+        found, lines = _opened(path, is_joined=is_joined)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror or 'it is no file'}") from error
     if found.is_original:
@@ -86,7 +88,7 @@ def plain_trace(path: Path, progress: CopyProgress | None = None) -> Iterator[Pl
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _opened(path: Path) -> tuple[PlainTrace, Iterable[bytes]]:
+def _opened(path: Path, *, is_joined: bool) -> tuple[PlainTrace, Iterable[bytes]]:
     """The facts of a recording, and its lines in our format where it must be copied."""
     name = recognise(path)
     if name != NATIVE:
@@ -94,7 +96,7 @@ def _opened(path: Path) -> tuple[PlainTrace, Iterable[bytes]]:
         facts: dict[str, Any] = {"redacted": False, "times": row.times, "verbatim": row.verbatim}
         return PlainTrace(path, name, is_original=False, **facts), _imported(path, name)
     trace = open_trace(path)
-    is_plain = len(trace.parts()) == 1 and not _needs_copy(path)
+    is_plain = (not is_joined or len(trace.parts()) == 1) and not _needs_copy(path)
     facts = {"redacted": trace.header.redacted, **_facts(trace.header)}
     return PlainTrace(path, NATIVE, is_original=is_plain, **facts), _lines(trace)
 

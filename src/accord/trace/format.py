@@ -75,7 +75,7 @@ class TextRecord(_Record, tag="text"):
     """`base64` where the bytes are no UTF-8."""
     framing: str = ""
     fault: str = ""
-    """`not-json`, `not-utf8`, `too-long` or `no-newline-at-end`."""
+    """`not-json`, `too-deep` (nested too deeply to be read), `not-utf8`, `too-long` or `no-newline-at-end`."""
     size: int = 0
     """The size in bytes, where `raw` is cut."""
     redacted: bool = False

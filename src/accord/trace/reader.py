@@ -55,7 +55,7 @@ class TraceRecord(
     encoding: str = ""
     framing: str = ""
     fault: str = ""
-    """`not-json`, `not-utf8`, `too-long`, `no-newline-at-end`, or empty."""
+    """`not-json`, `too-deep`, `not-utf8`, `too-long`, `no-newline-at-end`, or empty."""
     size: int = 0
     """The size in bytes of a text that is cut."""
     redacted: bool = False

@@ -22,6 +22,7 @@ __all__ = ["TextEncoder", "content"]
 # A template saves time from so many texts on.
 _TEMPLATE_TEXTS = 8
 
+_UNREAD = ("not-json", "too-deep")
 _NO_RAW = b'"raw":""'
 
 _encode = msgspec.json.Encoder().encode
@@ -44,13 +45,12 @@ class TextEncoder:
         """The line of one text."""
         record, shown = copy(crossing), text
         if record.fault or not self._is_ordinary(text):
-            if not record.fault and not _is_json(text):
-                record.fault = "not-json"
+            record.fault = record.fault or _fault_of(text)
             if self._redactor is not None:
-                shown = self._redactor.text(text, is_json=record.fault != "not-json")
+                shown = self._redactor.text(text, is_json=record.fault not in _UNREAD)
         record.redacted = shown is not text
         record.raw, record.encoding = content(shown)
-        if record.encoding and record.fault in {"", "not-json"}:
+        if record.encoding and record.fault in {"", *_UNREAD}:
             record.fault = "not-utf8"
         return _encode(record) + b"\n"
 
@@ -99,9 +99,16 @@ def content(raw: bytes) -> tuple[str, str]:
         return b64encode(raw).decode(), "base64"
 
 
-def _is_json(text: bytes) -> bool:
+def _fault_of(text: bytes) -> str:
     try:
         _skim(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    except ValueError:
+        return "not-json"
+    except RecursionError:
+        # It may be JSON all the same.
+        return "too-deep"
+    return ""
+
+
+def _is_json(text: bytes) -> bool:
+    return not _fault_of(text)

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
 
-from accord.cli.show.line import Span, amount, clipped, clipped_line, duration, size, width
+from accord.cli.show.line import Span, amount, clipped, clipped_line, duration, size, width, wrapped
 from accord.display import prose
 
 
@@ -54,3 +55,36 @@ def test_a_line_is_cut_across_its_styles(texts: list[str], columns: int, seen: s
     shown = clipped_line(line, columns)
     assert "".join(span.text for span in shown) == seen
     assert (shown is line) is (seen == "".join(texts))
+
+
+@pytest.mark.parametrize(
+    ("texts", "columns", "rows"),
+    [
+        (["one two"], 7, ["one two"]),
+        (["one two"], 6, ["one", "  two"]),
+        (["  one two three"], 10, ["  one two", "    three"]),
+        (["one ", "two three > "], 9, ["one two", "  three > "]),
+        (["a verylongword b"], 6, ["a", "  verylongword", "  b"]),
+        (["日本 日本"], 6, ["日本", "  日本"]),
+        (["several\nlines of it"], 4, ["several\nlines of it"]),
+    ],
+)
+def test_lines_of_words_are_broken_at_blanks(texts: list[str], columns: int, rows: list[str]) -> None:
+    found = wrapped([Span(prose(text)) for text in texts], columns)
+    assert ["".join(span.text for span in row) for row in found] == rows
+
+
+def test_each_row_keeps_its_styles() -> None:
+    line = [Span(prose("one "), "red"), Span(prose("two three"), "dim")]
+    assert [list(row) for row in wrapped(line, 8)] == [
+        [Span(prose("one "), "red"), Span(prose("two"), "dim")],
+        [Span(prose("  ")), Span(prose("three"), "dim")],
+    ]
+
+
+@given(st.lists(st.text("ab日 ", max_size=30), min_size=1, max_size=4), st.integers(1, 40))
+def test_no_word_is_broken_or_lost_and_no_row_is_too_long_for_more_than_one(texts: list[str], columns: int) -> None:
+    found = wrapped([Span(prose(text)) for text in texts], columns)
+    rows = ["".join(span.text for span in row) for row in found]
+    assert " ".join(rows).split() == "".join(texts).split()
+    assert all(width(row.rstrip()) <= columns or len(row.split()) == 1 for row in rows)

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from accord.cli.show.answer import (
+    wide_choices,
+)
 from accord.cli.show.question import (
     can_be_shown_whole,
     host_text,
     question_lines,
     sentence_of,
     whole_lines,
-    wide_choices,
 )
 from accord.client.question import MachineRequest, PermissionQuestion
 from accord.session.agent_requests import CommandSubject, StartTerminal
@@ -269,3 +271,15 @@ def test_a_command_that_cannot_be_read_is_shown_as_it_is(raw_input: Any) -> None
     text = shown(asked(ToolCall("t", "Run", "execute", raw_input=raw_input)))
     assert "a command that could not be read" in text
     assert '"rm"' in text
+
+
+def test_the_agent_s_words_are_broken_into_marked_rows_and_commands_are_not() -> None:
+    command = "git  commit -m" + " word" * 20
+    tool = ToolCall("t", "x", "execute", raw_input={"command": command})
+    question = asked(tool, "A title of many words " * 4, description="A sentence of many words " * 4)
+    rows = ["".join(span.text for span in line) for line in question_lines(question, columns=40)]
+    assert f"  run   {command}" in rows
+    words = rows[rows.index("        the agent says:") + 1 :]
+    assert len(words) > 1
+    assert all(row.startswith("        | ") and len(row) <= 40 for row in words)
+    assert max(len(row) for row in rows if row != f"  run   {command}") <= 40

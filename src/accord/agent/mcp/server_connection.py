@@ -50,7 +50,7 @@ class ServerConnection:
         self.name = server.name
         self.tools: list[McpTool] = []
         self._failure: McpFailure | None = None
-        self._server = server
+        self.server = server
         self._cwd = cwd
         self._start_timeout_seconds = start_timeout_seconds
         self._call_timeout_seconds = call_timeout_seconds
@@ -73,7 +73,7 @@ class ServerConnection:
     def failure(self) -> McpFailure | None:
         """Why it never was usable, or how it was lost since; None for one that was closed by us."""
         if self._failure is None and self._ready.done() and self._over.is_set() and not self._closing:
-            return McpFailure(self.name, how_it_ended(self._server, self._diagnostics, self._error))
+            return McpFailure(self.name, how_it_ended(self.server, self._diagnostics, self._error))
         return self._failure
 
     async def wait_until_ready(self) -> None:
@@ -85,7 +85,7 @@ class ServerConnection:
         if not self._owner.done():
             # Its end may take a while; `close` waits for that.
             self._owner.cancel()
-        self._failure = McpFailure(self.name, why_not_started(self._server, self._diagnostics, self._error, limit))
+        self._failure = McpFailure(self.name, why_not_started(self.server, self._diagnostics, self._error, limit))
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float | None) -> McpResult:
         """Call a tool; `timeout_seconds` None is the limit that holds for all calls.
@@ -120,7 +120,7 @@ class ServerConnection:
 
     async def wait_closed(self) -> None:
         """Return when nothing of the server is left, or after a bounded time; cancelling this kills it."""
-        limit = _STDIO_CLOSE_SECONDS if self._server.type == "stdio" else _REMOTE_CLOSE_SECONDS
+        limit = _STDIO_CLOSE_SECONDS if self.server.type == "stdio" else _REMOTE_CLOSE_SECONDS
         try:
             await asyncio.wait({self._owner}, timeout=limit)
         finally:
@@ -146,10 +146,10 @@ class ServerConnection:
             self._owner.cancel()
 
     def _open_dispatcher(self) -> AbstractAsyncContextManager[JSONRPCDispatcher[Any]]:
-        if self._server.type == "stdio":
-            return over_stdio(self._server, self._cwd, self._diagnostics)
-        over = over_http if self._server.type == "http" else over_sse
-        return over(self._server, self._diagnostics, self._start_timeout_seconds)
+        if self.server.type == "stdio":
+            return over_stdio(self.server, self._cwd, self._diagnostics)
+        over = over_http if self.server.type == "http" else over_sse
+        return over(self.server, self._diagnostics, self._start_timeout_seconds)
 
     async def _begin(self, dispatcher: RawResultDispatcher, stack: AsyncExitStack) -> None:
         client = Implementation(name="accord", version=VERSION)
@@ -199,7 +199,7 @@ class ServerConnection:
     def _lost(self, reason: str = "") -> McpServerLost:
         loss = self._diagnostics.loss
         ended = (
-            "it was closed" if self._closing else reason or how_it_ended(self._server, self._diagnostics, self._error)
+            "it was closed" if self._closing else reason or how_it_ended(self.server, self._diagnostics, self._error)
         )
         child = self._diagnostics.child
         return McpServerLost(

@@ -113,13 +113,25 @@ class McpServers:
         """
         return await self.tool(name, server=server).caller(name, arguments or {}, timeout_seconds)
 
+    async def _changed(self, servers: Sequence[McpServer], *, cwd: str) -> tuple[McpServers, McpServers]:
+        """Those of another list, where equal ones stay connected; and those that are not in it, to be closed."""
+        kept = [link for link in self._links if link.usable and link.server in servers]
+        known = [link.server for link in kept]
+        added = await open_servers([server for server in servers if server not in known], cwd=cwd)
+        links = sorted([*kept, *added._links], key=lambda link: servers.index(link.server))
+        gone = [link for link in self._links if link not in kept]
+        return McpServers(links, added._failures), McpServers(gone)
+
+    def _begin_close(self) -> None:
+        for link in self._links:
+            link.begin_close()
+
     async def close(self) -> None:
         """End all servers, the programs with everything that they started; returns after a bounded time.
 
         May be called again. Calls under way fail with `McpServerLost`.
         """
-        for link in self._links:
-            link.begin_close()
+        self._begin_close()
         await asyncio.gather(*(link.wait_closed() for link in self._links))
 
     async def __aenter__(self) -> Self:

@@ -185,8 +185,8 @@ def _problem(entry: Entry) -> str:
         # Bytes that are no UTF-8 break another rule.
         try:
             message = json.loads(entry.raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return "is no JSON"
+        except (ValueError, RecursionError) as error:
+            return "is no JSON" if isinstance(error, ValueError) else "is nested too deeply to be read"
     if not isinstance(message, dict):
         return "is JSON but no object"
     if message.get("jsonrpc") != "2.0":

@@ -25,7 +25,7 @@ from accord.cli.signals import Interrupts
 from accord.cli.status import CommandFailure, Status, UsageFailure, complain, remark
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
-from accord.client import ConnectedAgent, Deadlines, Session, Turn, Verdict
+from accord.client import ConnectedAgent, Deadlines, MachineRequest, Session, Turn
 from accord.config import ClientSessionRecord
 from accord.display import SafeText, filled, own
 from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
@@ -188,7 +188,8 @@ class Conversation:
             on_question=None if self._questions is None else self._questions.permission,
             environment=self._options.env,
             notify=lambda line: remark(filled("{}", line)),
-            on_verdict=self._judged,
+            on_verdict=self._output.judged,
+            on_served=self._served,
             on_unasked=self._output.completed_unasked,
         )
         elicit = None if self._questions is None else self._questions.elicit
@@ -223,11 +224,8 @@ class Conversation:
         self._progress.erase()
         remark(text)
 
-    def _judged(self, verdict: Verdict) -> None:
-        request = verdict.question.request
-        if request is not None and verdict.is_allowed:
-            self._done[_DONE[type(request)]] += 1
-        self._output.judged(verdict)
+    def _served(self, request: MachineRequest) -> None:
+        self._done[_DONE[type(request)]] += 1
 
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)

@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 
 from accord.cli.permission import decided_by
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
+from accord.cli.show.answer import (
+    unasked_text,
+    verdict_text,
+)
 from accord.cli.show.line import Line, Span, clipped, duration, usage_parts
 from accord.cli.show.presentation import (
     about,
@@ -19,7 +23,9 @@ from accord.cli.show.presentation import (
     stop_text,
     terminal_name,
 )
-from accord.cli.show.question import question_lines, unasked_text, verdict_text
+from accord.cli.show.question import (
+    question_lines,
+)
 from accord.cli.show.screen import TextScreen
 from accord.cli.show.text_layout import (
     block_text,
@@ -119,7 +125,7 @@ class TextOutput(RunOutput):
             parts.append(exact(opening.name))
         if opening.resumed:
             parts.append(own("resumed"))
-        self._screen.line([Span(joined((part for part in parts if part), own(" · ")), "dim")])
+        self._screen.prose([Span(joined((part for part in parts if part), own(" · ")), "dim")])
         self._screen.flush()
         self._settings = _values(session)
         self.doing = own("working")
@@ -131,7 +137,7 @@ class TextOutput(RunOutput):
         opening = self._opening
         if opening is not None and opening.is_noted and opening.agent.can_reopen_sessions:
             parts.append(filled("go on: {}", opening.target.go_on("…")))
-        self._screen.line([Span(joined(parts, own(" · ")), "dim")])
+        self._screen.prose([Span(joined(parts, own(" · ")), "dim")])
         self._screen.flush()
 
     def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - it is reported on stderr
@@ -155,7 +161,7 @@ class TextOutput(RunOutput):
 
     def respawned(self, reason: str) -> None:
         note = respawn_note(reason)
-        self._screen.line([Span(filled("{}: {}", note.text, note.detail), note.style)])
+        self._screen.prose([Span(filled("{}: {}", note.text, note.detail), note.style)])
         self._screen.flush()
 
     def noise(self, text: str) -> None:
@@ -175,12 +181,12 @@ class TextOutput(RunOutput):
         self._show(verdict.question)
         by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
         style = "dim" if verdict.is_allowed else "yellow"
-        self._screen.line([Span(filled("    {}", verdict_text(verdict, by)), style)])
+        self._screen.prose([Span(filled("    {}", verdict_text(verdict, by)), style)])
         self._screen.flush()
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         self._leave_thought()
-        self._screen.line(
+        self._screen.prose(
             [
                 Span(
                     filled("    {}", unasked_text(call, rule, "" if self._opening is None else self._session.cwd)),
@@ -204,7 +210,7 @@ class TextOutput(RunOutput):
     def _show(self, question: PermissionQuestion) -> None:
         self._leave_thought()
         self._screen.end_line()
-        self._screen.lines(question_lines(question))
+        self._screen.lines(question_lines(question, columns=self._screen.row_columns))
         if question.tool is not None and question.request is None:
             self._shown_call(question.tool.id).head = True
 
@@ -305,7 +311,7 @@ class TextOutput(RunOutput):
         diffs = not shown_call.head
         if not shown_call.head or call.status != "completed":
             seconds = time.monotonic() - shown_call.since
-            self._screen.line(tool_line(call, self._session.cwd, seconds))
+            self._screen.prose(tool_line(call, self._session.cwd, seconds))
         shown_call.head = True
         self._screen.results(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
 
@@ -320,7 +326,7 @@ class TextOutput(RunOutput):
         if steps != self._plans.get(event.id):
             self._speaking = None
             self._plans[event.id] = steps
-            self._screen.lines(plan_lines(event.entries, self._screen.columns))
+            self._screen.prose(*plan_lines(event.entries, self._screen.columns))
         now = next((entry.content for entry in event.entries if entry.status == "in_progress"), None)
         if now is not None:
             self.doing = prose_line(now)
@@ -357,7 +363,7 @@ class TextOutput(RunOutput):
 
     def _line(self, line: Line) -> None:
         self._speaking = None
-        self._screen.line(line)
+        self._screen.prose(line)
 
     _SHOWN: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         MessageChunk: _chunk,

@@ -5,12 +5,13 @@ Quantities are durations, times, sizes, tokens, usage and cost.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, trimmed
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, part_of, trimmed
 from accord.protocol.model import UNSET
 from accord.session.event import UsageChanged
 
@@ -23,6 +24,8 @@ class Span(NamedTuple):
 
 
 Line: TypeAlias = Sequence[Span]
+
+_WORD = re.compile(r"[^ ]+")
 
 
 def line_of(*parts: Span | SafeText) -> list[Span]:
@@ -65,6 +68,41 @@ def clipped_line(line: Line, columns: int) -> Line:
         kept.append(span)
         columns -= width(span.text)
     return kept
+
+
+def wrapped(line: Line, columns: int) -> list[Line]:
+    """The rows of a line of words, broken at blanks; the rows behind the first are indented by two columns more.
+
+    A word that is longer than a row stays whole: the terminal breaks it. A text of several lines is left as it is.
+    """
+    text = "".join(span.text for span in line)
+    if width(text) <= columns or "\n" in text:
+        return [line]
+    indent = min(len(text) - len(text.lstrip(" ")) + 2, columns // 2)
+    rows = [_part(line, start, end) for start, end in _row_ends(text, columns, indent)]
+    return [rows[0], *([Span(filled("{:{}}", EMPTY, indent)), *row] for row in rows[1:])]
+
+
+def _row_ends(text: str, columns: int, indent: int) -> Iterator[tuple[int, int]]:
+    start = end = 0
+    for word in _WORD.finditer(text):
+        if end and width(text[start : word.end()]) > columns:
+            yield start, end
+            columns -= indent if start == 0 else 0
+            start = word.start()
+        end = word.end()
+    # A prompt ends with a blank, behind which the user types.
+    yield start, len(text)
+
+
+def _part(line: Line, start: int, end: int) -> list[Span]:
+    parts: list[Span] = []
+    for span in line:
+        text = part_of(span.text, max(start, 0), max(end, 0))
+        if text:
+            parts.append(Span(text, span.style))
+        start, end = start - len(span.text), end - len(span.text)
+    return parts
 
 
 def hidden_before(lines: int) -> SafeText:

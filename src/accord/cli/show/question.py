@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of, unusual_type
-from accord.cli.show.line import Line, Span, hidden_after, line_of
-from accord.cli.show.presentation import about, block_label, changed, kind_label
-from accord.client import PermissionQuestion, Verdict
-from accord.client.question import WiderAnswer
+from accord.cli.show.line import Line, Span, hidden_after, line_of, wrapped
+from accord.cli.show.presentation import block_label, changed, kind_label
+from accord.client import PermissionQuestion
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
 from accord.protocol.model import Unknown
 from accord.session.agent_requests import StartTerminal
@@ -34,14 +33,11 @@ from accord.session.claims import (
     field_name,
 )
 from accord.session.content import Block, Resource, Text
-from accord.session.entry import ToolCall
-from accord.session.option import PermissionOption
-from accord.session.remembered import RememberedAnswer
-from accord.session.rules import KINDS, Rule, wider_answers
 from accord.session.tool import Diff, FileChange, Shown
 from accord.workspace.subject import spelled_path
 
-OPTION_CHARACTERS = 100
+QUOTED = own("        | ")
+"""The beginning of each row of the agent's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +53,16 @@ class _Limits:
     input_characters: int | None = 600
     command_characters: int | None = 4000
     value_characters: int | None = 400
+    columns: int | None = None
+    """Where the agent's own words are broken into rows, at blanks. Paths and commands are not: every blank counts."""
 
 
 _FIRST = _Limits()
 
 
-def _whole(max_characters: int | None) -> _Limits:
+def _whole(max_characters: int | None, columns: int | None = None) -> _Limits:
     texts = (max_characters,) * 4
-    return _Limits(None, None, None, None, None, *texts)
+    return _Limits(None, None, None, None, None, *texts, columns)
 
 
 def _left_out(count: int, limit: int | None) -> int:
@@ -75,66 +73,7 @@ def _left_out(count: int, limit: int | None) -> int:
 _FILLING = frozenset(
     {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
 )
-_REASONS = {
-    "policy": own("by the config's policy"),
-    "remembered": own("as you answered before"),
-    "question": own("as you allowed in this turn"),
-    "default": own("inside the session's directories"),
-    "nobody": own("there is no user to ask, and no rule allows it"),
-}
-WIDE_KEYS = {"folder": "f", "program": "p", "kind": "e"}
-"""The key at the terminal for each wider scope."""
 _NOUNS = {"edit": own("edit"), "delete": own("deletion"), "read": own("reading"), "move": own("move")}
-
-
-@dataclass(frozen=True)
-class WideChoice:
-    """A wider meaning of "always" that can be chosen: its key at the terminal, its name, and the answer."""
-
-    key: str
-    name: SafeText
-    answer: WiderAnswer
-
-
-def wide_choices(question: PermissionQuestion) -> list[WideChoice]:
-    """The wider meanings of "always", beyond exactly what is shown; none where those are not known."""
-    option = question.option("allow_always", "allow_once")
-    if option is None or question.subject is None:
-        return []
-    return [_wide_choice(question, option, answer) for answer in wider_answers(question.subject)]
-
-
-def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer: RememberedAnswer) -> WideChoice:
-    given = WiderAnswer(option, answer)
-    if answer.scope == "folder":
-        place = place_of(answer.folder or "", question.session.cwd)
-        return WideChoice(
-            WIDE_KEYS["folder"], filled("every {} below {}/", _kind_name(answer.kind or ""), place.rstrip("/")), given
-        )
-    if answer.scope == "program":
-        return WideChoice(WIDE_KEYS["program"], filled("every command of {}", shlex.quote(answer.program or "")), given)
-    return WideChoice(WIDE_KEYS["kind"], filled("every {}", _kind_name(answer.kind or "")), given)
-
-
-def _kind_name(kind: str) -> SafeText:
-    """A kind of call; one of the agent's own in quotes, because it may be any text."""
-    return exact(kind) if kind in KINDS else filled("call that the agent calls {}", json_text(kind, None, 60))
-
-
-def option_name(option: PermissionOption) -> SafeText:
-    """The agent's name for an answer. Where we remember the answer and the name does not say so, we do."""
-    name = exact(option.name, OPTION_CHARACTERS)
-    words = option.name.casefold().split()
-    if not option.is_lasting or ("always" in words and "once" not in words):
-        return name
-    return filled("{} (always)", name)
-
-
-def contradiction_text(count: int) -> SafeText:
-    """The remark about options that cannot be given."""
-    if count == 1:
-        return own("one answer of the agent contradicts itself or another, and cannot be given")
-    return filled("{} answers of the agent contradict themselves or each other, and cannot be given", count)
 
 
 def host_text(address: str) -> SafeText:
@@ -156,36 +95,26 @@ def host_text(address: str) -> SafeText:
         return filled("{} (no valid name)", host)
 
 
-# --- verdicts
-
-
-def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
-    """A decision that was made without asking the user."""
-    verdict_name = own("allowed") if verdict.is_allowed else own("denied")
-    if decided_by in _REASONS:
-        return filled("{}: {}", verdict_name, _REASONS[decided_by])
-    return filled("{}: by the rule: {}", verdict_name, str(verdict.rule))
-
-
-def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
-    """The remark that a call which a rule denies was completed, so that the rule is not trusted as a guard."""
-    return filled(
-        "the agent did this without asking, which a rule denies ({}): {} {}",
-        str(rule), exact(call.kind, 20), about(call, cwd),
-    )  # fmt: skip
-
-
 # --- the lines
 
 
-def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
-    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way."""
-    return _lines(question, _FIRST, diffs=diffs)
+def question_lines(question: PermissionQuestion, *, diffs: bool = True, columns: int | None = None) -> list[Line]:
+    """The lines of the question, long parts clipped; without `diffs` where they are shown in another way.
+
+    The agent's own words are broken at blanks to rows of so many `columns`.
+    """
+    return _lines(question, replace(_FIRST, columns=columns), diffs=diffs)
 
 
-def whole_lines(question: PermissionQuestion, *, diffs: bool = True, max_characters: int | None = None) -> list[Line]:
+def whole_lines(
+    question: PermissionQuestion,
+    *,
+    diffs: bool = True,
+    max_characters: int | None = None,
+    columns: int | None = None,
+) -> list[Line]:
     """All that the question is about: nothing is clipped, except texts with more than `max_characters`."""
-    lines = _lines(question, _whole(max_characters), diffs=diffs)
+    lines = _lines(question, _whole(max_characters, columns), diffs=diffs)
     if question.tool is not None and question.tool.raw_input is not None:
         text = json_text(question.tool.raw_input, 2, max_characters)
         lines += [line_of(INDENT, line) for line in safe_lines(text)]
@@ -429,9 +358,9 @@ def _rest(raw_input: Any) -> Any:
 
 def _description_lines(question: PermissionQuestion, claims: CallClaims, limits: _Limits) -> Iterator[Line]:
     if question.request is not None:
-        yield _dim(filled("{}", question.title))
+        yield from _in_rows(_dim(filled("{}", question.title)), limits)
     elif not _title_adds_nothing(question, claims):
-        yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
+        yield from _in_rows(_dim(filled("the agent calls it: {}", exact(question.title, 400))), limits)
     if question.description:
         yield _dim(own("the agent says:"))
         yield from _quoted(question.description, limits)
@@ -449,9 +378,14 @@ def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> boo
 def _quoted(text: str, limits: _Limits) -> Iterator[Line]:
     lines = safe_lines(prose(text.strip("\n")))
     for line in lines[: limits.text_lines]:
-        yield line_of(Span(filled("        | {}", line), "dim"))
+        for row in _in_rows([Span(line, "dim")], limits, len(QUOTED)):
+            yield line_of(Span(QUOTED, "dim"), *row)
     if _left_out(len(lines), limits.text_lines):
         yield _dim(hidden_after(_left_out(len(lines), limits.text_lines)))
+
+
+def _in_rows(line: Line, limits: _Limits, used: int = 0) -> list[Line]:
+    return [line] if limits.columns is None else wrapped(line, max(limits.columns - used, 1))
 
 
 def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]:
@@ -461,7 +395,7 @@ def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]
         yield _dim(own("it names no tool call, and none is running"))
     for call in question.open_calls:
         title = exact(call.title or call.name or call.id, 200)
-        yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
+        yield from _in_rows(_dim(filled("running now: {} {}", exact(call.kind, 20), title)), limits)
         claims = claims_of(call)
         facts = [*_commands(question, claims, limits), *_files(question, claims, limits, diffs=False)]
         yield from facts

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from accord.cli.show.line import Line, Span, clipped, clipped_line
-from accord.display import SafeText, filled, json_line, own
+from accord.cli.show.line import Line, Span, clipped, clipped_line, wrapped
+from accord.display import SafeText, filled, joined, json_line, own
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,10 +35,15 @@ def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 def columns_of(stream: TextIO) -> int:
     """The width of a stream; 80 columns where it is no terminal."""
+    return known_columns_of(stream) or COLUMNS
+
+
+def known_columns_of(stream: TextIO) -> int | None:
+    """The width of a terminal; None where the stream is none, or does not tell its width."""
     try:
-        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+        return os.get_terminal_size(stream.fileno()).columns or None
     except (OSError, ValueError):
-        return COLUMNS
+        return None
 
 
 class Progress:
@@ -94,6 +99,11 @@ class TextScreen:
         return columns_of(self._stream)
 
     @property
+    def row_columns(self) -> int | None:
+        """The width of rows of words; None where words are not broken into rows."""
+        return known_columns_of(self._stream)
+
+    @property
     def is_terminal(self) -> bool:
         return is_terminal(self._stream)
 
@@ -106,6 +116,21 @@ class TextScreen:
     def lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
             self.line(line)
+
+    def prose(self, *lines: Line) -> None:
+        """Write lines of words: on a terminal they are broken at blanks."""
+        for line in lines:
+            self.lines(self._rows(line))
+
+    def prompt(self, text: SafeText) -> None:
+        """Write a text of words behind which the user types."""
+        *rows, last = self._rows([Span(text)])
+        self.lines(rows)
+        self.text(joined(span.text for span in last))
+
+    def _rows(self, line: Line) -> list[Line]:
+        columns = self.row_columns
+        return [line] if columns is None else wrapped(line, columns)
 
     def results(self, lines: Iterable[Line]) -> None:
         """Write lines of any length: on a terminal one row each, and one remark how to see them whole."""

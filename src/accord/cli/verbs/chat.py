@@ -28,8 +28,14 @@ from accord.cli.options import (
 from accord.cli.permission import decided_by, policy_of, rules_of
 from accord.cli.run.output import RunOpening
 from accord.cli.session_index import SessionIndex, check_new_name, is_listed, known_ids, short_id
+from accord.cli.show.answer import (
+    unasked_text,
+    verdict_text,
+)
 from accord.cli.show.presentation import Level, Note
-from accord.cli.show.question import question_lines, unasked_text, verdict_text
+from accord.cli.show.question import (
+    question_lines,
+)
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import CommandFailure, UsageFailure
 from accord.cli.target import Target, approve, built_in_target, split_agent, target_of

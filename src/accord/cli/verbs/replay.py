@@ -17,7 +17,7 @@ from accord.display import SafeText, filled
 from accord.trace import TraceFileError, open_trace
 from accord.trace.replay.agent import RecordedAgent
 from accord.trace.replay.client import ANSWER_SECONDS, RecordedClient
-from accord.trace.replay.conversation import RecordedConversation
+from accord.trace.replay.conversation import MAX_DEPTH, RecordedConversation
 from accord.trace.replay.report import Deviation, ReplayReport, deviation_lines
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure(str(error), advice=_conversion(options.trace)) from error
     except OSError as error:
         raise UsageFailure(f"cannot read {options.trace}: {error.strerror or 'it is no file'}") from error
+    _name_deep_texts(conversation)
     # As agent, stdout is the protocol's.
     show_line = remark if command is None else put
     report = ReplayReport(lambda deviation: _show(deviation, show_line))
@@ -90,6 +91,13 @@ def run(arguments: Sequence[str]) -> int:
     count = len(report.deviations)
     show_line(filled("replayed: {} messages found in the recording, {} deviations", report.matched, count))
     return Status.FAILED if count else Status.DONE
+
+
+def _name_deep_texts(conversation: RecordedConversation) -> None:
+    deep = [step.index + 1 for step in conversation.steps if step.is_too_deep]
+    if deep:
+        text = filled("{} recorded texts (the first is #{}) are nested more than", len(deep), deep[0])
+        remark(filled("{} {} levels deep: replayed byte by byte, without live ids, and not compared", text, MAX_DEPTH))
 
 
 def _conversion(path: str) -> str:

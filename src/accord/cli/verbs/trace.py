@@ -71,7 +71,9 @@ def run(arguments: Sequence[str]) -> int:
     progress = Progress(sys.stderr, shown=True)
     try:
         with ExitStack() as stack:
-            trace = stack.enter_context(plain_trace(Path(given.file), _copying(progress)))
+            # A trace that grows is followed from part to part: a copy of all of them would end with the last one.
+            path = Path(given.file)
+            trace = stack.enter_context(plain_trace(path, _copying(progress), is_joined=not given.follow))
             index = stack.enter_context(_index(trace, progress))
             progress.erase()
             return _done(given, trace, index, progress)
@@ -174,11 +176,14 @@ def _follow(screen: TextScreen, index: TraceIndex, wanted: RowFilter) -> None:
             screen.line(message_line(index, row, begin))
         shown = len(index)
         screen.flush()
-        time.sleep(POLL_SECONDS)
+        if not part_path(first, part + 1).is_file():
+            time.sleep(POLL_SECONDS)
+        following = part_path(first, part + 1)
+        # Before the last look at this part, to which nothing is added once the next one is there.
+        is_continued = following.is_file()
         if index.update():
             continue
-        following = part_path(first, part + 1)
-        if following.is_file():
+        if is_continued:
             index.close()
             index = TraceIndex.open(following)
             part, shown = part + 1, 0

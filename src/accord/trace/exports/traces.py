@@ -152,7 +152,7 @@ def _devtools_messages(selection: ExportSelection, connection: int) -> Iterator[
                 message |= _envelope(payload)
             message |= {"raw": record.content, "payload": payload}
             if payload is None:
-                message["parseError"] = "not JSON"
+                message["parseError"] = "nested too deeply" if record.fault == "too-deep" else "not JSON"
             yield message
 
 

@@ -16,7 +16,14 @@ from typing import Any
 from accord.errors import TransportError
 from accord.time_scale import scaled
 from accord.trace.format import AGENT, CLIENT
-from accord.trace.replay.conversation import Pace, RecordedConversation, RecordedStep, id_key, session_of
+from accord.trace.replay.conversation import (
+    Pace,
+    RecordedConversation,
+    RecordedStep,
+    id_key,
+    read_message,
+    session_of,
+)
 from accord.trace.replay.report import IdMap, ReplayReport, differences
 from accord.transport.interface import Transport
 
@@ -83,22 +90,23 @@ class RecordedAgent:
 
     async def _take(self, text: bytes) -> None:
         try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            self._take_noise(text)
+            message = read_message(text)
+        except RecursionError:
+            self._take_noise(text, "it is nested too deeply to be compared")
+            return
+        if message is None:
+            self._take_noise(text, "it is no JSON-RPC message")
         elif isinstance(message.get("method"), str):
             await (self._take_request(message) if "id" in message else self._take_notification(message))
         else:
             self._take_answer(message)
 
-    def _take_noise(self, text: bytes) -> None:
+    def _take_noise(self, text: bytes, remark: str) -> None:
         for step in self._conversation.of_side(CLIENT, "noise"):
             if step.raw == text and step.index not in self._matched:
                 self._accept(step, None)
                 return
-        self.report.unrecorded(CLIENT, "a text", "it is no JSON-RPC message")
+        self.report.unrecorded(CLIENT, "a text", remark)
 
     async def _take_request(self, message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params")

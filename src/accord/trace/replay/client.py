@@ -16,7 +16,15 @@ from typing import Any
 from accord.errors import TransportError
 from accord.time_scale import scaled
 from accord.trace.format import AGENT, CLIENT
-from accord.trace.replay.conversation import Pace, RecordedConversation, RecordedStep, ends_turn, id_key, session_of
+from accord.trace.replay.conversation import (
+    Pace,
+    RecordedConversation,
+    RecordedStep,
+    ends_turn,
+    id_key,
+    read_message,
+    session_of,
+)
 from accord.trace.replay.report import Deviation, IdMap, ReplayReport, differences
 from accord.transport.interface import Transport
 
@@ -162,13 +170,14 @@ class RecordedClient:
                     answer.set_result(None)
 
     async def _take(self, text: bytes, transport: Transport) -> None:
+        remark = "it is no JSON-RPC message"
         try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
+            message = read_message(text)
+        except RecursionError:
+            message, remark = None, "it is nested too deeply to be compared"
+        if message is None:
             if text not in {step.raw for step in self._conversation.of_side(AGENT, "noise")}:
-                self.report.unrecorded(AGENT, "a text", "it is no JSON-RPC message")
+                self.report.unrecorded(AGENT, "a text", remark)
         elif not isinstance(message.get("method"), str):
             self._take_answer(message)
         elif "id" in message:

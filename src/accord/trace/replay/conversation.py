@@ -12,7 +12,20 @@ from typing import Any, Literal
 from accord.trace.format import AGENT, CLIENT, TraceFileError
 from accord.trace.reader import Trace, TraceRecord
 
-__all__ = ["Pace", "RecordedConversation", "RecordedStep", "ends_turn", "id_key", "session_of"]
+__all__ = [
+    "MAX_DEPTH",
+    "Pace",
+    "RecordedConversation",
+    "RecordedStep",
+    "ends_turn",
+    "id_key",
+    "read_message",
+    "session_of",
+]
+
+# Values are compared, and get the live ids, by functions that call themselves for each level. Python ends those at
+# 1,000 calls, of which a level takes up to two.
+MAX_DEPTH = 256
 
 
 StepKind = Literal["request", "response", "notification", "noise"]
@@ -34,6 +47,8 @@ class RecordedStep:
     value: dict[str, Any] | None = None
     partner: int | None = None
     """Of a request: the step that answers it; of a response: the request."""
+    is_too_deep: bool = False
+    """Whether it is noise because it is nested more than `MAX_DEPTH` levels deep."""
 
     @property
     def body(self) -> Any:
@@ -116,10 +131,11 @@ class RecordedConversation:
 
 def _classify(step: RecordedStep) -> None:
     try:
-        value = json.loads(step.raw)
-    except (ValueError, RecursionError):
+        value = read_message(step.raw)
+    except RecursionError:
+        step.is_too_deep = True
         return
-    if not isinstance(value, dict):
+    if value is None:
         return
     method = value.get("method")
     if isinstance(method, str):
@@ -131,6 +147,31 @@ def _classify(step: RecordedStep) -> None:
     else:
         return
     step.value = value
+
+
+def read_message(text: bytes) -> dict[str, Any] | None:
+    """The JSON object of a text; None where it is none.
+
+    Raises:
+        RecursionError: It is nested more than `MAX_DEPTH` levels deep.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH and _is_deep(value):
+        raise RecursionError
+    return value if isinstance(value, dict) else None
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [each for values in inner for each in values]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list) for each in level)
 
 
 def session_of(params: Any) -> str:

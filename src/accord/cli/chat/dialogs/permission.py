@@ -15,16 +15,18 @@ from textual.widgets.option_list import Option
 from accord.cli.chat.dialogs.frame import ARMING_SECONDS, QuestionDialog
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
 from accord.cli.chat.widgets import MUTED, StaticText, label, option_of, styled
-from accord.cli.show.diff import rows_of_diff
-from accord.cli.show.question import (
+from accord.cli.show.answer import (
     WideChoice,
     contradiction_text,
-    is_clipped,
     option_name,
+    wide_choices,
+)
+from accord.cli.show.diff import rows_of_diff
+from accord.cli.show.question import (
+    is_clipped,
     question_lines,
     sentence_of,
     whole_lines,
-    wide_choices,
 )
 from accord.client.question import PermissionQuestion, WiderAnswer
 from accord.display import SafeText, filled, own
