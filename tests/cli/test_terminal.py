@@ -53,7 +53,7 @@ def test_prompts_questions_and_the_last_line_are_broken_at_blanks(
     said = " ".join(plain.split())
     assert "[a] Always allow exactly this in this session [n] Reject [v] whole diff >" in said
     assert "always can also mean: [f] every edit below ./ [e] every edit" in said
-    assert 'files read · 1 file written · go on: accord run demo -c "…"' in said
+    assert ' 1 file read · 1 file written · go on: accord run demo -c "…"' in said
 
 
 def test_long_lines_are_clipped_and_that_is_said_once(accord: Accord) -> None:

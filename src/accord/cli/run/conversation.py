@@ -28,7 +28,7 @@ from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_
 from accord.client import ConnectedAgent, Deadlines, MachineRequest, Session, Turn
 from accord.config import ClientSessionRecord
 from accord.display import SafeText, filled, own
-from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
+from accord.session.agent_requests import ReadFile, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event, ToolChanged, ToolContentAdded
 
@@ -36,7 +36,6 @@ Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
 # Work that ends at once needs no line of progress.
 PATIENCE_SECONDS = 0.3
-_DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
 
 
 def output_of(form: Form, progress: Progress) -> RunOutput:
@@ -144,7 +143,9 @@ class Conversation:
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
         self._tool_limit: ToolLimit | None = None
-        self._done = dict.fromkeys(_DONE.values(), 0)
+        self._files_read: set[str] = set()
+        self._files_written: set[str] = set()
+        self._commands_run = 0
         questions = None
         if self._terminal is not None:
             self._terminal.before, self._terminal.after = self._events.hold, self._events.release
@@ -216,7 +217,12 @@ class Conversation:
                 finally:
                     index.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
                 consent = ConsentCounts(
-                    policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
+                    policy.denied_unasked,
+                    policy.refused_requests,
+                    policy.completed_unasked,
+                    len(self._files_read),
+                    len(self._files_written),
+                    self._commands_run,
                 )
                 return self._end(replace(ending, consent=consent))
 
@@ -225,7 +231,12 @@ class Conversation:
         remark(text)
 
     def _served(self, request: MachineRequest) -> None:
-        self._done[_DONE[type(request)]] += 1
+        if isinstance(request, ReadFile):
+            self._files_read.add(request.path)
+        elif isinstance(request, WriteFile):
+            self._files_written.add(request.path)
+        else:
+            self._commands_run += 1
 
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
