@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import uuid
@@ -62,7 +63,10 @@ class FolderStore(Store):
     def keep(self, session: Session) -> None:
         super().keep(session)
         self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / f"{session.id}.json").write_text(json.dumps(asdict(session)), encoding="utf-8")
+        # Replaced as a whole: an agent that is started while another one is killed reads no half of a file.
+        draft = self._folder / f".{uuid.uuid4().hex}"
+        draft.write_text(json.dumps(asdict(session)), encoding="utf-8")
+        draft.replace(self._folder / f"{session.id}.json")
 
     def find(self, id_: Any) -> Session | None:
         return next((session for session in self.all() if session.id == id_), None)
@@ -75,5 +79,6 @@ class FolderStore(Store):
     def all(self) -> list[Session]:
         for file in self._folder.glob("session-*.json") if self._folder.is_dir() else ():
             if file.stem not in self._sessions:
-                self._sessions[file.stem] = Session(**json.loads(file.read_text(encoding="utf-8")))
+                with contextlib.suppress(FileNotFoundError):  # another agent deleted it meanwhile
+                    self._sessions[file.stem] = Session(**json.loads(file.read_text(encoding="utf-8")))
         return super().all()
