@@ -17,6 +17,7 @@ from tests.check.faults.reference.agent_june import FullJune, PlainJune
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
 from tests.check.faults.reference.store import Session
+from tests.limits import limit
 
 OURS = ("ACCORD-",)
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june")
@@ -27,10 +28,10 @@ def quick(edition: EditionName) -> Options:
         edition=edition,
         only=OURS,
         cancel_prompt="__hang__",
-        timeout_seconds=1,
-        turn_seconds=1,
-        start_seconds=1,
-        grace_seconds=0.3,
+        timeout_seconds=limit(1),
+        turn_seconds=limit(1),
+        start_seconds=limit(1),
+        grace_seconds=limit(0.3),
         touch_model=True,
         touch_permission=True,
     )

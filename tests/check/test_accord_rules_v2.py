@@ -15,6 +15,7 @@ from accord.check.engine.evidence import Entry, Record
 from accord.check.engine.judging import judges_of
 from tests.check.faults import FAULTS
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
+from tests.limits import limit
 
 OURS = ("ACCORD-",)
 PATCH = """diff --git /w/a.txt /w/b.txt
@@ -42,10 +43,10 @@ def quick() -> Options:
         edition="v2",
         only=OURS,
         cancel_prompt="__hang__",
-        timeout_seconds=2,
-        turn_seconds=2,
-        start_seconds=2,
-        grace_seconds=0.3,
+        timeout_seconds=limit(2),
+        turn_seconds=limit(2),
+        start_seconds=limit(2),
+        grace_seconds=limit(0.3),
         quiet_seconds=0.005,
     )
 

@@ -39,7 +39,12 @@ def failures(report: Report) -> dict[str, str]:
 
 
 def options(**more: Any) -> Options:
-    given: dict[str, Any] = {"timeout_seconds": 5.0, "turn_seconds": 5.0, "grace_seconds": 1.0, "quiet_seconds": 0.05}
+    given: dict[str, Any] = {
+        "timeout_seconds": 5.0,
+        "turn_seconds": 5.0,
+        "grace_seconds": limit(1),
+        "quiet_seconds": 0.05,
+    }
     return Options(**{**given, "cancel_prompt": "__hang__", "touch_model": True, "touch_permission": True, **more})
 
 

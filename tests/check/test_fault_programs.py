@@ -22,7 +22,7 @@ def told(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 async def statuses(name: str, home: Path, *only: str) -> dict[str, str]:
-    options = Options(only=only, env={"TMPDIR": str(home)}, grace_seconds=2)
+    options = Options(only=only, env={"TMPDIR": str(home)}, grace_seconds=limit(2))
     report = await check_agent([*PROGRAM, "v1", name], options)
     return {outcome.rule.id: outcome.status for outcome in report.outcomes}
 

@@ -16,6 +16,7 @@ from accord.check.engine.judging import JUDGES, Judge
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
 from tests.check.faults.server import SERVER_FAULTS
+from tests.limits import limit
 
 CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[name], FULL[name]) for name in EDITIONS}
 AGENTS = [fault for fault in FAULTS if fault.side == "agent"]
@@ -33,7 +34,7 @@ def options(edition: EditionName, *, login: bool = False, seconds: float = 2) ->
         timeout_seconds=seconds,
         turn_seconds=seconds,
         start_seconds=seconds,
-        grace_seconds=0.3,
+        grace_seconds=limit(0.3),
         quiet_seconds=0.005,
         jobs=4,
         auth_method="token" if login else "",

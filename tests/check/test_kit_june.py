@@ -8,6 +8,7 @@ import pytest
 
 from accord.check import RULES, Options, Report, check_agent
 from tests.check.faults.reference.agent_june import Batch, FullJune, PlainJune
+from tests.limits import limit
 
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
@@ -25,8 +26,9 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
 
 async def judged(make: Any, **options: Any) -> Report:
     """A peer in this process, which needs no time."""
-    chosen = {"cancel_prompt": "__hang__", "timeout_seconds": 1.0, "turn_seconds": 1.0, "grace_seconds": 0.3, **options}
-    return await check_agent(make, Options(edition="v2_june", only=KIT, start_seconds=1.0, **chosen))
+    seconds = {"timeout_seconds": limit(1), "turn_seconds": limit(1), "grace_seconds": limit(0.3)}
+    chosen = {"cancel_prompt": "__hang__", **seconds, **options}
+    return await check_agent(make, Options(edition="v2_june", only=KIT, start_seconds=limit(1), **chosen))
 
 
 # --- the manifest

@@ -12,6 +12,7 @@ from accord.check import RULES, Options, Report, check_agent
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
 from tests.check.faults.reference.raw import Refused
+from tests.limits import limit
 
 AGENTS = Path(__file__).parent / "agents"
 OURS = {
@@ -39,7 +40,8 @@ async def judged_process(name: str, home: Path, *, logged_in: bool = True, **opt
 
 async def judged(make: Any, **options: Any) -> Report:
     """A peer in this process, which needs no time."""
-    chosen = {"cancel_prompt": "__hang__", "timeout_seconds": 1.0, "turn_seconds": 1.0, "grace_seconds": 0.3, **options}
+    seconds = {"timeout_seconds": limit(1), "turn_seconds": limit(1), "grace_seconds": limit(0.3)}
+    chosen = {"cancel_prompt": "__hang__", **seconds, **options}
     return await check_agent(make, Options(only=KIT, **chosen))
 
 

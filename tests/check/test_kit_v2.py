@@ -11,16 +11,17 @@ from accord.check import RULES, Options, Report, check_agent
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 from tests.check.faults.reference.agent_v2_sessions import HeldPrompt, OpenSession
 from tests.check.faults.reference.raw import Refused
+from tests.limits import limit
 
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
 TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
 QUICK = {
     "cancel_prompt": "__hang__",
-    "timeout_seconds": 1.0,
-    "turn_seconds": 1.0,
-    "start_seconds": 1.0,
-    "grace_seconds": 0.3,
+    "timeout_seconds": limit(1),
+    "turn_seconds": limit(1),
+    "start_seconds": limit(1),
+    "grace_seconds": limit(0.3),
 }
 
 

@@ -15,6 +15,7 @@ from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults.change import changed
 from tests.check.faults.reference.server import TOKEN, ReferenceServer
 from tests.check.faults.server import SERVER_FAULTS, SERVERS, ServerFault
+from tests.limits import limit
 
 ONLY = ("ACCORD-REMOTE",)
 SCHEMES = ("http", "ws")
@@ -40,7 +41,7 @@ async def judged(
         timeout_seconds=given.get("seconds", 2.0),
         turn_seconds=given.get("seconds", 2.0),
         start_seconds=10.0,
-        grace_seconds=1.0,
+        grace_seconds=limit(1),
         quiet_seconds=0.005,
         silence_seconds=given.get("seconds", 2.0),
         jobs=8,
