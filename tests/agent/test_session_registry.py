@@ -22,12 +22,12 @@ from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, served
 from tests.agent.sessions import CWD
 
 
-async def test_a_desk_that_met_nobody_and_keeps_nothing_opens_and_forgets_nothing() -> None:
-    nobody: Any = cast("Any", None)
+async def test_a_registry_without_a_client_and_a_store_opens_and_deletes_nothing() -> None:
+    absent: Any = cast("Any", None)
     registry = SessionRegistry(
-        Registrations(Implementation("tested", "1")), None, nobody, nobody, AgentCapabilities(), grace_seconds=1.0
+        Registrations(Implementation("tested", "1")), None, absent, absent, AgentCapabilities(), grace_seconds=1.0
     )
-    with pytest.raises(LocalProtocolError, match="introduced"):
+    with pytest.raises(LocalProtocolError, match="initialize"):
         await registry.new(NewSession(CWD))
     with pytest.raises(LocalProtocolError, match="keeps nothing"):
         await registry.delete("some")
