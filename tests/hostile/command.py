@@ -19,8 +19,8 @@ from tests.hostile.stage import Stage
 
 METER = str(Path(__file__).with_name("meter.py"))
 MAX_PRINTED = 64 * 1024 * 1024
-# A question at the terminal of `accord run` is the last thing on it.
-PROMPT = re.compile(rb"\] [^\r\n]*> $")
+# A question at the terminal of `accord run` is the last thing on it, in one row or, broken at blanks, in several.
+PROMPT = re.compile(rb"\] [^\r\n]*(?:\r\n {4}[^\r\n]*)*> $")
 
 
 class Outcome(NamedTuple):
