@@ -39,6 +39,9 @@ def pair() -> Iterator[tuple[OwnServer, OwnServer]]:
         deadline = time.monotonic() + limit(30.0)
         while primary.run("select sync_state from pg_stat_replication") != [("sync",)]:
             assert time.monotonic() < deadline, "the standby does not follow"
+        # What it has written is replayed a moment later.
+        while not standby.run("select 1 from pg_database where datname = 'accord'"):
+            assert time.monotonic() < deadline, "the standby does not replay"
         yield primary, standby
 
 
