@@ -167,18 +167,18 @@ async def test_an_agent_that_does_not_stop_is_late_also_where_the_session_is_can
         assert (error.phase, error.seconds, now()) == ("cancel", 8, 9)
 
 
+async def answer_first_requests(hand: Hand) -> None:
+    """An agent of v2 that answers the requests of `V2_RESULTS` and nothing else."""
+    while True:
+        message = await hand.hear()
+        if message["method"] in V2_RESULTS:
+            await hand.say({"jsonrpc": "2.0", "id": message["id"], "result": V2_RESULTS[message["method"]]})
+
+
 @timeless
 async def test_a_cancel_is_the_last_deadline_of_every_prompt_that_was_sent() -> None:
     ours, theirs = accord.memory_pair()
-    hand = Hand(theirs)
-
-    async def play() -> None:
-        while True:
-            message = await hand.hear()
-            if message["method"] in V2_RESULTS:
-                await hand.say({"jsonrpc": "2.0", "id": message["id"], "result": V2_RESULTS[message["method"]]})
-
-    playing = asyncio.ensure_future(play())
+    playing = asyncio.ensure_future(answer_first_requests(Hand(theirs)))
     async with accord.connect(ours, edition="2", deadlines=accord.Deadlines(cancel_seconds=8)) as remote:
         session = await remote.new_session("/")
         turns = [session.prompt("one"), session.prompt("two")]
@@ -193,15 +193,7 @@ async def test_a_cancel_is_the_last_deadline_of_every_prompt_that_was_sent() -> 
 @timeless
 async def test_an_agent_that_does_not_answer_the_close_of_a_session_is_not_awaited_for_ever() -> None:
     ours, theirs = accord.memory_pair()
-    hand = Hand(theirs)
-
-    async def play() -> None:
-        while True:
-            message = await hand.hear()
-            if message["method"] in V2_RESULTS:
-                await hand.say({"jsonrpc": "2.0", "id": message["id"], "result": V2_RESULTS[message["method"]]})
-
-    playing = asyncio.ensure_future(play())
+    playing = asyncio.ensure_future(answer_first_requests(Hand(theirs)))
     async with accord.connect(ours, edition="2", deadlines=accord.Deadlines(cancel_seconds=8)) as remote:
         session = await remote.new_session("/")
         waiting = asyncio.ensure_future(session.prompt("one").wait())
