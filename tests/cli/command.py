@@ -75,7 +75,8 @@ class Accord:
 
     @property
     def argv(self) -> list[str]:
-        return [sys.executable, "-m", "accord"]
+        # As the installed script, which does not import from the directory.
+        return [sys.executable, "-P", "-m", "accord"]
 
     def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
         """Run it to its end, on pipes."""

@@ -61,7 +61,7 @@ def test_a_folder_above_the_project_is_not_searched(world: World) -> None:
 
 def test_demo_is_the_built_in_agent_unless_a_file_says_otherwise(world: World) -> None:
     demo = world.agents().find("demo")
-    assert demo.argv == (sys.executable, "-m", "accord.coder", "--model", "offline")
+    assert demo.argv == (sys.executable, "-P", "-m", "accord.coder", "--model", "offline")
     assert (demo.origin, demo.needs_trust) == ("built-in", False)
     write(world.paths.user_file, simse("demo"))
     assert world.agents().find("demo").origin == "user"

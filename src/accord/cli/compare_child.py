@@ -64,7 +64,8 @@ def encoded(job: Job) -> bytes:
 
 
 def argv() -> list[str]:
-    return [sys.executable, "-m", "accord.cli.compare_child"]
+    # -P: the files of the directory must not stand in for modules that are installed.
+    return [sys.executable, "-P", "-m", "accord.cli.compare_child"]
 
 
 def environment(changes: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:

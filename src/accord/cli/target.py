@@ -124,7 +124,8 @@ def _of_module(name: str) -> AgentEntry | None:
 
 def built_in_target(model: str) -> Target:
     """The built-in agent with that model. Its sessions are noted under the command, which starts it again."""
-    argv = (sys.executable, "-m", "accord.coder", "--model", model)
+    # -P: as above.
+    argv = (sys.executable, "-P", "-m", "accord.coder", "--model", model)
     entry = AgentEntry("accord", argv, "built-in", "built-in", start_seconds=START_SECONDS)
     return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
 
@@ -143,6 +144,9 @@ def noted_target(key: str) -> Target:
         if not argv or not argv[0]:
             message = f"the session was noted under {key!r}, which names no program"
             raise CommandFailure(Status.USAGE, "session", message, advice="Name the agent with --agent, or behind --")
+        if argv[:3] == [sys.executable, "-m", "accord.coder"]:
+            # As the built-in agent was noted before its command had this option.
+            argv.insert(1, "-P")
         return target_of(None, argv)
     return target_of(key, None)
 

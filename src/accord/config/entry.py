@@ -80,7 +80,8 @@ class AgentEntry:
 
 def demo_entry() -> AgentEntry:
     """The built-in coding agent with its offline model."""
-    argv = (sys.executable, "-m", "accord.coder", "--model", "offline")
+    # -P: the files of the directory must not stand in for modules that are installed.
+    argv = (sys.executable, "-P", "-m", "accord.coder", "--model", "offline")
     return AgentEntry(DEMO, argv, "built-in", "built-in", start_seconds=FETCHING_START_SECONDS, label=DEMO)
 
 

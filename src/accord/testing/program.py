@@ -39,7 +39,8 @@ def command_of(script: AgentScript) -> tuple[str, ...]:
     path, name = inspect.getsourcefile(script), getattr(script, "__qualname__", "")
     if path is None or not name.isidentifier():
         raise ValueError(f"{script!r} is no function at the top of a file")
-    return (sys.executable, "-m", "accord.testing.program", f"{Path(path).absolute()}:{name}")
+    # -P: the files of the directory must not stand in for modules that are installed.
+    return (sys.executable, "-P", "-m", "accord.testing.program", f"{Path(path).absolute()}:{name}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +58,8 @@ def _find(name: str) -> AgentScript:
     where, _, function = name.rpartition(":")
     if not where or not function:
         raise SystemExit(f"{name!r} is not module:function")
+    # Behind all that is installed, whose names a file of the folder must not take.
+    sys.path.append(str(Path.cwd()))
     module = _load(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     script: Any = getattr(module, function, None)
     if script is None:
