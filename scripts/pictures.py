@@ -77,7 +77,7 @@ def write_png(svg: str, path: Path) -> None:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{path.name} has {len(data)} bytes: too many for the documentation")
     path.write_bytes(data)
-    print(f"{path.name}: {len(data)} bytes")  # noqa: T201
+    print(f"{path.name}: {len(data)} bytes")
 
 
 @contextlib.asynccontextmanager
