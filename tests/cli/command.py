@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 SCRIPTS = Path(__file__).with_name("scripts.py")
@@ -81,16 +83,15 @@ class Accord:
     def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
         """Run it to its end, on pipes."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [*self.argv, *words],
-            input=data,
-            capture_output=True,
-            cwd=self.cwd,
-            env=self.env,
-            timeout=seconds,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        with ForkedProgram(
+            accord_command(), ["accord", *words], stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.cwd, env=self.env
+        ) as process:
+            try:
+                stdout, stderr = process.communicate(data, timeout=seconds)
+            except BaseException:
+                process.kill()
+                raise
+        return Result(process.returncode, stdout.decode(), stderr.decode())
 
     @contextlib.contextmanager
     def terminal(self, *words: str, columns: int = 0, **env: str) -> Iterator[Screen]:

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     )
     from accord.testing.roles import (
         AgentPeer as AgentPeer,
+        AgentScript as AgentScript,
         ClientPeer as ClientPeer,
         Greeting as Greeting,
     )
     from accord.testing.scripted import (
-        AgentScript as AgentScript,
         ClientScript as ClientScript,
         ScriptedAgent as ScriptedAgent,
         ScriptedClient as ScriptedClient,
@@ -68,12 +68,12 @@ else:
             "accord.stores": "StoreCheckFailed check_store",
             "accord.transport.check": "TransportCheckFailed check_transport",
             "accord.testing.files": "read_files write_files",
-            "accord.testing.roles": "AgentPeer ClientPeer Greeting",
+            "accord.testing.roles": "AgentPeer AgentScript ClientPeer Greeting",
             "accord.testing.message": "JsonRpcMessage",
             "accord.testing.peer": "ScriptFailed",
             "accord.testing.program": "command_of",
             "accord.testing.recorder": "Direction RecordedMessage Recorder",
             "accord.testing.replayed": "ReplayedAgent",
-            "accord.testing.scripted": "AgentScript ClientScript ScriptedAgent ScriptedClient",
+            "accord.testing.scripted": "ClientScript ScriptedAgent ScriptedClient",
         },
     )

@@ -21,8 +21,7 @@ from typing import Any
 
 from accord.errors import TransportError
 from accord.testing.peer import ScriptExit
-from accord.testing.roles import AgentPeer
-from accord.testing.scripted import AgentScript
+from accord.testing.roles import AgentPeer, AgentScript
 from accord.transport import open_stdio
 
 __all__ = ["command_of", "main"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from accord.json_values import JsonValue
 from accord.testing.message import JsonRpcMessage, text_of
 from accord.testing.peer import ScriptedPeer
 
-__all__ = ["AgentPeer", "ClientPeer", "Greeting"]
+__all__ = ["AgentPeer", "AgentScript", "ClientPeer", "Greeting"]
 
 
 Greeting: TypeAlias = Literal["v1", "v2", "v2_june", "false v2"]
@@ -218,3 +219,7 @@ class ClientPeer(ScriptedPeer):
     def updates(self, session: str | None = None) -> list[dict[str, Any]]:
         """The bodies of the received session updates."""
         return [each.body for each in self.received if each.body and session in {None, each.session}]
+
+
+AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[object]]
+"""The script of an agent."""

@@ -12,16 +12,14 @@ from accord.client.launch import AgentLauncher, InProcessAgent
 from accord.errors import TransportError
 from accord.json_values import JsonValue
 from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
-from accord.testing.roles import AgentPeer, ClientPeer
+from accord.testing.roles import AgentPeer, AgentScript, ClientPeer
 from accord.transport.interface import Transport
 from accord.wire import Framing
 
-__all__ = ["AgentScript", "ClientScript", "ScriptedAgent", "ScriptedClient"]
+__all__ = ["ClientScript", "ScriptedAgent", "ScriptedClient"]
 
 T = TypeVar("T")
 
-AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[object]]
-"""The script of an agent."""
 ClientScript: TypeAlias = Callable[[ClientPeer], Awaitable[T]]
 """The script of a client; its result is that of `ScriptedClient.run`."""
 

@@ -1,0 +1,143 @@
+"""A program of ours in a process of its own that begins with the imports of this one: a fork, no new interpreter.
+
+It has real pipes or a real terminal, its own directory, environment, signals and exit status, and ends by real signals.
+What it has not is an interpreter that starts from nothing: where that is the subject (what is imported, what
+`python -m`, an entry point or a variable of Python does), start one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib
+import inspect
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+__all__ = ["ForkedProgram", "accord_command"]
+
+# What a run of the command imports as it needs it: imported once here, and found by every fork.
+OF_THE_COMMAND = (
+    *("accord.cli.run.text", "accord.cli.run.owner_socket", "accord.cli.run.conversation", "accord.cli.verbs.run"),
+    *("accord.cli.verbs.agents", "accord.cli.verbs.sessions", "accord.cli.verbs.trace", "accord.cli.fault"),
+    *("accord.session.editions.v1", "accord.session.editions.v2", "accord.session.editions.v2_june"),
+    *("accord.transport.stdio", "accord.transport.process"),
+)
+
+STDERR = 2
+MOST_FILES = 65_536
+
+_PARAMETERS = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # type: ignore[attr-defined]
+
+
+class ForkedProgram(subprocess.Popen[bytes]):
+    """`main` in a process of its own, with the words behind the program's name as `sys.argv`.
+
+    All else is as with `subprocess.Popen`: pipes, `communicate`, `send_signal`.
+    """
+
+    def __init__(self, main: Callable[[], int], argv: Sequence[str], **options: Any) -> None:
+        self._main = main
+        super().__init__(list(argv), **options)
+
+    def _execute_child(self, *values: Any) -> None:
+        given = dict(zip(_PARAMETERS, values, strict=True))
+        _flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _run(self._main, given)
+        self._child_created = True
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._close_pipe_fds(*(given[name] for name in ends))  # type: ignore[attr-defined]
+
+
+@functools.cache
+def accord_command() -> Callable[[], int]:
+    """`accord` for a `ForkedProgram`."""
+    for name in OF_THE_COMMAND:
+        importlib.import_module(name)
+    return importlib.import_module("accord.cli.main").main  # type: ignore[no-any-return]
+
+
+def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
+    """Be the program, and end with it."""
+    status = 1
+    try:
+        _move(given)
+        _begin_anew(given["args"])
+        status = _status_of(main)
+        threading._shutdown()  # type: ignore[attr-defined]
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            _flush()
+        os._exit(status)
+
+
+def _status_of(main: Callable[[], int]) -> int:
+    try:
+        return main()
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        sys.stderr.write(f"{error.code}\n")
+    except BaseException:  # noqa: BLE001 - as an interpreter does at the end of its program
+        traceback.print_exc()
+    return 1
+
+
+def _move(given: Mapping[str, Any]) -> None:
+    """The streams, the session, the directory and the environment that the program was given."""
+    if given["start_new_session"]:
+        os.setsid()
+    for number, end in enumerate(("p2cread", "c2pwrite", "errwrite")):
+        if given[end] != -1:
+            os.dup2(given[end], number)
+    os.closerange(STDERR + 1, MOST_FILES)
+    if given["preexec_fn"] is not None:
+        given["preexec_fn"]()
+    if given["cwd"] is not None:
+        os.chdir(given["cwd"])
+    if given["env"] is not None:
+        os.environ.clear()
+        os.environ.update(given["env"])
+
+
+def _begin_anew(argv: Sequence[str]) -> None:
+    """What an interpreter has at its start, and pytest has changed."""
+    # What there is stays: a collection would copy every page of it into this process.
+    gc.freeze()
+    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGUSR1):
+        signal.signal(name, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.set_wakeup_fd(-1)
+    sys.argv = list(argv)
+    streams = (("r", "surrogateescape"), ("w", "surrogateescape"), ("w", "backslashreplace"))
+    opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]
+    logging.root.handlers.clear()
+    logging.root.setLevel(logging.WARNING)
+    warnings.resetwarnings()
+    warnings.simplefilter("ignore")
+
+
+def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper:
+    raw = io.FileIO(number, mode, closefd=False)
+    binary = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+    # stderr by lines, the others by blocks where they are no terminal.
+    by_lines = number == STDERR or os.isatty(number)
+    return io.TextIOWrapper(binary, encoding="utf-8", errors=errors, line_buffering=by_lines)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
