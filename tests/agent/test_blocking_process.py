@@ -15,6 +15,7 @@ import pytest
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, choose
+from tests.forked import forked_python
 from tests.limits import limit
 
 PROGRAM = str(Path(__file__).with_name("blocking_agent.py"))
@@ -34,7 +35,8 @@ async def running(
     state: Path, edition: str = "v1", *, grace: float = 1.0
 ) -> AsyncIterator[tuple[ProcessTransport, Hand]]:
     """The program; at the end its stdin is closed, and nobody helps it to end before 30 seconds have passed."""
-    child = await spawn(sys.executable, PROGRAM, str(grace), env={"XDG_STATE_HOME": str(state)}, grace_seconds=30.0)
+    with forked_python():
+        child = await spawn(sys.executable, PROGRAM, str(grace), env={"XDG_STATE_HOME": str(state)}, grace_seconds=30.0)
     hand = Hand(child, edition)
     try:
         assert "result" in await hand.request("initialize", HELLO[edition])

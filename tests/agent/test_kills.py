@@ -24,6 +24,7 @@ import pytest
 
 from tests.agent.received import Received
 from tests.agent.rig import IN_EVERY_EDITION
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, is_database
 from tests.transport.processes import until
@@ -237,7 +238,7 @@ async def living(known: Knowledge) -> AsyncIterator[tuple[asyncio.subprocess.Pro
     """An agent that was started; it and all that it started are gone afterwards."""
     family = secrets.token_hex(8)
     complaints = known.folder / "stderr"
-    with complaints.open("wb") as stderr:
+    with complaints.open("wb") as stderr, forked_python(AGENT):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", AGENT, known.place),
             cwd=ROOT,

@@ -37,7 +37,7 @@ from accord.errors import CallTimeout, LocalProtocolError
 from accord.protocol.model import Unknown
 from accord.session.client_requests import McpServer
 from accord.session.content import Annotations, Audio, Icon, Image, Link, Resource, Text
-from tests.agent.mcp_servers.starting import crude, friendly, listening
+from tests.agent.mcp_servers.starting import crude, forked, friendly, listening
 from tests.limits import limit
 from tests.transport.processes import exists, runs, until
 
@@ -75,6 +75,13 @@ def text_of(result: McpResult) -> str:
 
 def descriptors() -> set[str]:
     return {entry.name for entry in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_forks() -> Iterator[None]:
+    """One that starts from nothing is in `test_servers_die_with_us_when_we_are_killed`."""
+    with forked():
+        yield
 
 
 # --- what works

@@ -22,6 +22,7 @@ from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
+from tests.forked import forked_python
 from tests.stores.places import IN_BOTH_STORES_LONG, open_place
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +53,8 @@ class Program:
 
 @contextlib.asynccontextmanager
 async def program(place: str, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
-    child = await spawn(sys.executable, "-m", PROGRAM, place, in_use, grace_seconds=10.0, cwd=ROOT)
+    with forked_python(PROGRAM):
+        child = await spawn(sys.executable, "-m", PROGRAM, place, in_use, grace_seconds=10.0, cwd=ROOT)
     running = Program(child, edition)
     try:
         assert "result" in await running.hand.request("initialize", HELLO[edition])
