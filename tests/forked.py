@@ -32,6 +32,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from _pytest.assertion.rewrite import AssertionRewritingHook
+
 from accord.transport import lineage
 
 __all__ = ["ForkedProgram", "accord_command", "forked_python"]
@@ -210,6 +212,7 @@ def _begin_anew(argv: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.set_wakeup_fd(-1)
     sys.argv = list(map(os.fsdecode, argv))
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
     streams = (("r", "surrogateescape"), ("w", "surrogateescape"), ("w", "backslashreplace"))
     opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]

@@ -51,6 +51,7 @@ def left(child: ProcessTransport) -> list[str]:
     return line.removeprefix("left: ").split(", ")
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_fifty_turns_at_once_with_a_question_each_come_to_their_end(edition: str, tmp_path: Path) -> None:
     order = random.Random(13)
@@ -94,6 +95,7 @@ async def stop_reason(hand: Hand, session: str, prompt: Any) -> str:
     return str(result["stopReason"])
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_cancel_ends_the_turn_of_a_handler_that_sleeps_and_the_program_ends_within_the_grace(
     tmp_path: Path,
 ) -> None:

@@ -89,6 +89,7 @@ async def test_stray_prints_of_a_program_go_to_stderr(tmp_path: Path) -> None:
         assert stray in program.child.stderr_tail
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_program_ends_when_its_client_has_nothing_more_to_say(tmp_path: Path) -> None:
     """The end of stdin in the middle of a turn: the handler and its command are ended, and the status is 0."""
     async with running(tmp_path) as program:
@@ -145,6 +146,7 @@ async def test_sessions_are_kept_in_the_state_folder_for_their_owner_alone(tmp_p
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_two_programs_share_one_database(edition: str, tmp_path: Path) -> None:
     async with running(tmp_path, edition) as one, running(tmp_path, edition) as other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import accord
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk, StateChanged
 from tests.client.programs import RawAgent
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.transport.processes import runs
 
@@ -315,7 +317,11 @@ def test_ctrl_c_cancels_first_and_is_then_raised(tmp_path: Path, way: str) -> No
     journal = tmp_path / "journal"
     complaints = tmp_path / "complaints"
     argv = [sys.executable, str(SCRIPT), way, str(journal)]
-    with complaints.open("wb") as stderr, subprocess.Popen(argv, start_new_session=True, stderr=stderr) as script:
+    with contextlib.ExitStack() as stack:
+        # One of them begins with an interpreter that starts from nothing.
+        stack.enter_context(contextlib.nullcontext() if way == "ask" else forked_python())
+        stderr = stack.enter_context(complaints.open("wb"))
+        script = stack.enter_context(subprocess.Popen(argv, start_new_session=True, stderr=stderr))
         try:
             assert wait_until(lambda: journal.exists() and "works" in journal.read_text(encoding="utf-8"))
             os.kill(script.pid, signal.SIGINT)

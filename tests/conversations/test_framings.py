@@ -106,7 +106,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def forked() -> Iterator[None]:
-    """No interpreter is started for an agent: `test_an_authors_agent_converses_in_the_framing_of_its_client` has one."""
+    """No interpreter is started for an agent; those of `test_an_authors_agent_converses_in_…` have one."""
     with forked_python():
         yield
 
