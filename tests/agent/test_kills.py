@@ -345,7 +345,7 @@ async def test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_star
     assert await is_extinct(family)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.rotated("edition")
 @pytest.mark.timeout(300)
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
@@ -356,6 +356,7 @@ async def test_what_a_client_received_survives_every_kill(
 
 
 @pytest.mark.long
+@pytest.mark.rotated("place")
 @pytest.mark.timeout(1800)
 @IN_BOTH_STORES
 @IN_EVERY_EDITION

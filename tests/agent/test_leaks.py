@@ -343,6 +343,7 @@ async def test_twenty_closed_sessions_leave_nothing_behind(edition: str, place: 
 
 
 @pytest.mark.long
+@pytest.mark.rotated("edition")
 @pytest.mark.timeout(900)
 @IN_BOTH_STORES
 @pytest.mark.parametrize("edition", ["v1", "v2"])

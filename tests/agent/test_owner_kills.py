@@ -318,6 +318,7 @@ async def test_one_session_two_processes_and_a_few_kills(tmp_path: Path, place: 
 
 
 @pytest.mark.long
+@pytest.mark.rotated("place")
 @pytest.mark.timeout(1200)
 @IN_BOTH_STORES
 async def test_one_session_two_processes_and_two_hundred_kills(tmp_path: Path, place: str) -> None:

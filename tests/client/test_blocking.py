@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import accord
+from accord.client import blocking
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk, StateChanged
 from tests.client.programs import RawAgent
@@ -309,6 +310,23 @@ def test_closing_cancels_what_still_runs() -> None:
 
 
 # --- Ctrl+C
+
+
+def test_ctrl_c_before_the_wait_for_a_turn_has_begun_cancels_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = blocking._Thread.submit
+
+    def interrupted(thread: Any, work: Any) -> Any:
+        future = submit(thread, work)
+        if work.__name__ == "wait":
+            assert wait_until(lambda: session.transcript.text == "hanging")
+            raise KeyboardInterrupt
+        return future
+
+    monkeypatch.setattr(blocking._Thread, "submit", interrupted)
+    with accord.open(Worker().agent) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.prompt("hang")
+        assert [turn.stop_reason for turn in session.transcript.turns] == ["cancelled"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to one process: run it on Linux or macOS")

@@ -118,3 +118,18 @@ async def test_a_refusal_to_delete_is_raised(tmp_path: Path, edition: str) -> No
     async with accord.connect(*raw.argv, edition=WISHES[edition]) as agent:
         with pytest.raises(accord.MethodNotFound):
             await agent.delete_session("unserved")
+
+
+# --- a cancel
+
+
+async def test_a_turn_that_is_cancelled_before_it_is_sent_is_not_sent(tmp_path: Path) -> None:
+    raw = RawAgent(tmp_path)
+    async with accord.connect(*raw.argv) as agent:
+        session = await agent.new_session(tmp_path)
+        turn = session.prompt("hello")
+        turn.cancel()
+
+        assert (await turn).stop_reason == "cancelled"
+
+    assert raw.prompts() == []

@@ -347,7 +347,7 @@ async def test_the_end_of_a_peer_is_seen_while_reading_is_paused() -> None:
         await connection.wait_closed()
 
 
-@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(300)])])
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=[pytest.mark.every, pytest.mark.timeout(300)])])
 async def test_two_ends_that_ask_each_other_for_more_than_their_budgets_do_not_wait_for_ever(count: int) -> None:
     # The smaller count has smaller budgets: it too needs far more than both ends and the pipes hold.
     budget = {500: 256 * 1024, 10_000: 4 * 1024 * 1024}[count]
