@@ -314,7 +314,7 @@ async def contest(folder: Path, place: str, kills: int) -> None:
 @pytest.mark.timeout(180)
 @IN_BOTH_STORES
 async def test_one_session_two_processes_and_a_few_kills(tmp_path: Path, place: str) -> None:
-    await contest(tmp_path, place, 6 if is_database(place) else 20)
+    await contest(tmp_path, place, 6 if is_database(place) else 14)
 
 
 @pytest.mark.long

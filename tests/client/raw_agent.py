@@ -21,11 +21,12 @@ import sys
 import time
 
 # No `signal`, `pathlib` or `typing`: it is started hundreds of times, and they take half of each start.
-from _signal import SIG_IGN, SIGKILL, SIGTERM, signal
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from signal import SIG_IGN, SIGKILL, SIGTERM, signal
     from typing import Any
+else:
+    from _signal import SIG_IGN, SIGKILL, SIGTERM, signal
 
 JOURNAL, PLAN = sys.argv[1], json.loads(sys.argv[2])
 DECORATION = {"name": "raw", "version": "1.2"}

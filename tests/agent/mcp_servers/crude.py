@@ -10,11 +10,12 @@ import os
 import sys
 
 # No `signal`, `pathlib` or `typing`: they take half of each start.
-from _signal import SIG_IGN, SIGTERM, pause as wait_for_signal, signal
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from signal import SIG_IGN, SIGTERM, pause as wait_for_signal, signal
     from typing import Any, NoReturn
+else:
+    from _signal import SIG_IGN, SIGTERM, pause as wait_for_signal, signal
 
 BEHAVIOUR = sys.argv[1]
 MODERN = "2026-07-28"
