@@ -174,9 +174,10 @@ def _status_of(main: Callable[[], int]) -> int:
 
 
 def _save_coverage() -> None:
-    """What it has run counts, where that is measured."""
+    """What it has run counts, where that is measured; in a file of its own."""
     coverage = sys.modules.get("coverage")
     if coverage is not None and (measured := coverage.Coverage.current()) is not None:
+        measured._data._suffix = True
         measured.stop()
         measured.save()
 
