@@ -49,7 +49,10 @@ OF_THE_COMMAND = (
 STDERR = 2
 MOST_FILES = 65_536
 
-_PARAMETERS = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # type: ignore[attr-defined]
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_PARAMETERS = tuple(inspect.signature(_execute).parameters)[1:]
+# The programs that are started now shall be forks.
+_wanted: list[tuple[str, ...]] = []
 
 
 class ForkedProgram(subprocess.Popen[bytes]):
@@ -74,21 +77,24 @@ def forked_python(*imports: str) -> Iterator[None]:
     """
     for name in imports:
         importlib.import_module(name)
-    execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-
-    def fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
-        given = dict(zip(_PARAMETERS, values, strict=True))
-        main = _program_of(given)
-        if main is None:
-            execute(popen, *values)
-        else:
-            _fork(popen, main, given)
-
-    subprocess.Popen._execute_child = fork_or_execute  # type: ignore[attr-defined]
+    # Counted: several tasks may start programs at once, and one leaves first.
+    _wanted.append(imports)
+    subprocess.Popen._execute_child = _fork_or_execute  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        subprocess.Popen._execute_child = execute  # type: ignore[attr-defined]
+        _wanted.pop()
+        if not _wanted:
+            subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
+
+
+def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
+    given = dict(zip(_PARAMETERS, values, strict=True))
+    main = _program_of(given)
+    if main is None:
+        _execute(popen, *values)
+    else:
+        _fork(popen, main, given)
 
 
 def _program_of(given: Mapping[str, Any]) -> Callable[[], int] | None:
