@@ -2,11 +2,17 @@
 
 It has real pipes or a real terminal, its own directory, environment, signals and exit status, and ends by real signals.
 What it has not is an interpreter that starts from nothing: where that is the subject (what is imported, what
-`python -m`, an entry point or a variable of Python does), start one.
+`python -m`, an entry point or a variable of Python does), start one. `/proc` shows the environment and the arguments of
+this process for it.
+
+`forked_python` does the same for every Python program that anybody starts meanwhile, however deep in the product.
+
+A fork may not open a SQLite file that is open here: it would take the locks of this process for its own.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import gc
@@ -15,16 +21,22 @@ import inspect
 import io
 import logging
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["ForkedProgram", "accord_command"]
+from _pytest.assertion.rewrite import AssertionRewritingHook
+
+from accord.transport import lineage
+
+__all__ = ["ForkedProgram", "accord_command", "forked_python"]
 
 # What a run of the command imports as it needs it: imported once here, and found by every fork.
 OF_THE_COMMAND = (
@@ -37,7 +49,10 @@ OF_THE_COMMAND = (
 STDERR = 2
 MOST_FILES = 65_536
 
-_PARAMETERS = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # type: ignore[attr-defined]
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_PARAMETERS = tuple(inspect.signature(_execute).parameters)[1:]
+# The programs that are started now shall be forks.
+_wanted: list[tuple[str, ...]] = []
 
 
 class ForkedProgram(subprocess.Popen[bytes]):
@@ -51,14 +66,80 @@ class ForkedProgram(subprocess.Popen[bytes]):
         super().__init__(list(argv), **options)
 
     def _execute_child(self, *values: Any) -> None:
-        given = dict(zip(_PARAMETERS, values, strict=True))
-        _flush()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _run(self._main, given)
-        self._child_created = True
-        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-        self._close_pipe_fds(*(given[name] for name in ends))  # type: ignore[attr-defined]
+        _fork(self, self._main, dict(zip(_PARAMETERS, values, strict=True)))
+
+
+@contextlib.contextmanager
+def forked_python(*imports: str) -> Iterator[None]:
+    """Every `python program.py …` and `python -m program …` that is started is a fork; with options other than -W not.
+
+    `imports` are what the programs import; they are imported here, once.
+    """
+    for name in imports:
+        importlib.import_module(name)
+    # Counted: several tasks may start programs at once, and one leaves first.
+    _wanted.append(imports)
+    subprocess.Popen._execute_child = _fork_or_execute  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        _wanted.pop()
+        if not _wanted:
+            subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
+
+
+def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
+    given = dict(zip(_PARAMETERS, values, strict=True))
+    main = _program_of(given)
+    if main is None:
+        _execute(popen, *values)
+    else:
+        _fork(popen, main, given)
+
+
+def _program_of(given: Mapping[str, Any]) -> Callable[[], int] | None:
+    """What runs the program of a command; none where that is not one of Python, or something unusual is wanted."""
+    if given["shell"] or given["pass_fds"] or not isinstance(given["args"], list | tuple):
+        return None
+    match list(map(os.fsdecode, given["args"])):
+        case [sys.executable, "-m", module, *_]:
+            return lambda: _run_module(module)
+        case [sys.executable, "-W", action, script, *_] if script.endswith(".py"):
+            return lambda: _run_script(script, action)
+        case [sys.executable, script, *_] if script.endswith(".py"):
+            return lambda: _run_script(script)
+        case _:
+            return None
+
+
+def _run_module(name: str) -> int:
+    sys.argv[:] = sys.argv[2:]
+    sys.path.insert(0, str(Path.cwd()))
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _run_script(path: str, warn: Any = "ignore") -> int:
+    warnings.simplefilter(warn)
+    sys.argv[:] = sys.argv[sys.argv.index(path) :]
+    sys.path.insert(0, str(Path(path).parent))
+    runpy.run_path(path, run_name="__main__")
+    return 0
+
+
+def _fork(popen: Any, main: Callable[[], int], given: Mapping[str, Any]) -> None:
+    """What `Popen` does where it starts a program: it returns when that has its session and its signals."""
+    _flush()
+    ready, begun = os.pipe()
+    popen.pid = os.fork()
+    if popen.pid == 0:
+        _run(main, given, begun)
+    popen._child_created = True
+    os.close(begun)
+    os.read(ready, 1)
+    os.close(ready)
+    ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+    popen._close_pipe_fds(*(given[name] for name in ends))
 
 
 @functools.cache
@@ -69,14 +150,17 @@ def accord_command() -> Callable[[], int]:
     return importlib.import_module("accord.cli.main").main  # type: ignore[no-any-return]
 
 
-def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
-    """Be the program, and end with it."""
+def _run(main: Callable[[], int], given: Mapping[str, Any], begun: int) -> NoReturn:
+    """Be the program, and end with it; the end of `begun` tells that it is one."""
     status = 1
     try:
-        _move(given)
+        _move(given, begun)
         _begin_anew(given["args"])
+        os.close(begun)
         status = _status_of(main)
         threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        _save_coverage()
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
@@ -95,14 +179,24 @@ def _status_of(main: Callable[[], int]) -> int:
     return 1
 
 
-def _move(given: Mapping[str, Any]) -> None:
+def _save_coverage() -> None:
+    """What it has run counts, where that is measured; in a file of its own."""
+    coverage = sys.modules.get("coverage")
+    if coverage is not None and (measured := coverage.Coverage.current()) is not None:
+        measured._data._suffix = True
+        measured.stop()
+        measured.save()
+
+
+def _move(given: Mapping[str, Any], begun: int) -> None:
     """The streams, the session, the directory and the environment that the program was given."""
     if given["start_new_session"]:
         os.setsid()
     for number, end in enumerate(("p2cread", "c2pwrite", "errwrite")):
         if given[end] != -1:
             os.dup2(given[end], number)
-    os.closerange(STDERR + 1, MOST_FILES)
+    os.closerange(STDERR + 1, begun)
+    os.closerange(begun + 1, MOST_FILES)
     if given["preexec_fn"] is not None:
         given["preexec_fn"]()
     if given["cwd"] is not None:
@@ -116,11 +210,16 @@ def _begin_anew(argv: Sequence[str]) -> None:
     """What an interpreter has at its start, and pytest has changed."""
     # What there is stays: a collection would copy every page of it into this process.
     gc.freeze()
+    # What pytest wants at its end is not wanted at this one; what the product wants is.
+    atexit._clear()
+    if lineage._household._registered:
+        atexit.register(lineage._household.end_all)
     for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGUSR1):
         signal.signal(name, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.set_wakeup_fd(-1)
-    sys.argv = list(argv)
+    sys.argv = list(map(os.fsdecode, argv))
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
     streams = (("r", "surrogateescape"), ("w", "surrogateescape"), ("w", "backslashreplace"))
     opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]
