@@ -6,12 +6,13 @@ import asyncio
 import os
 import re
 import signal
-import sys
-from collections.abc import AsyncIterator, Sequence
+import subprocess
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.forked_async import AwaitedProgram, serve_command
 from tests.limits import limit
 
 HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ _TOKEN = re.compile(r"shown only now: (\S+)")
 class ServerProcess:
     """A running server."""
 
-    process: asyncio.subprocess.Process
+    process: AwaitedProgram
     port: int = 0
     token: str = ""
     log: list[str] = field(default_factory=list)
@@ -57,7 +58,7 @@ async def serving(
     """Serve until the block ends. `folder` has the state; the root is `folder / "root"`."""
     root = folder / "root"
     root.mkdir(exist_ok=True)
-    line: Sequence[str] = (sys.executable, "-m", "accord", "serve", "--port", "0", "--root", str(root), *arguments)
+    line = ("accord", "serve", "--port", "0", "--root", str(root), *arguments)
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
@@ -66,8 +67,8 @@ async def serving(
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }
-    process = await asyncio.create_subprocess_exec(
-        *line, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, env=environment, cwd=folder
+    process = await AwaitedProgram.start(
+        serve_command(), line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=folder
     )
     server = ServerProcess(process, token=token)
     draining = asyncio.create_task(_read_log(server))

@@ -40,6 +40,7 @@ def until_taken(holder: Holder, seconds: float, session: str = "a") -> float:
     start = time.monotonic()
     while holder.do(f"acquire {session}") != "True":
         assert time.monotonic() - start < seconds, "a session that nobody owns is refused"
+        time.sleep(0.05)
     return time.monotonic() - start
 
 
@@ -78,7 +79,8 @@ def test_without_the_hint_a_session_is_free_when_the_lease_is_over(
         one.child.wait(PATIENCE_SECONDS)
         connection.execute("select pg_advisory_lock(%s)", [number])
         assert other.do("acquire a") == "in_use"
-        until_taken(other, LEASE_SECONDS + limit(10.0))
+        database.run("update accord.nodes set until = clock_timestamp() where name = 'one'")
+        assert other.do("acquire a") == "True"
     assert other.do("append a next") == "2"
 
 
@@ -116,6 +118,7 @@ def test_a_node_that_was_stopped_past_its_lease_lands_nothing_although_nobody_ca
     deadline = time.monotonic() + LEASE_SECONDS + limit(10.0)
     while not database.run("select until < clock_timestamp() from accord.nodes where name = 'one'")[0][0]:
         assert time.monotonic() < deadline
+        time.sleep(0.05)
     assert one.child.stdin is not None
     one.child.stdin.write(b"append a late\n")
     os.kill(one.child.pid, signal.SIGCONT)
