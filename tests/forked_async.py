@@ -17,6 +17,7 @@ __all__ = ["AwaitedProgram", "serve_command"]
 # What `accord serve` imports as it needs it.
 OF_A_SERVER = (
     *("accord.agent.agent", "accord.agent.mcp", "accord.cli.verbs.serve", "accord.serve.runner", "accord.serve.fleet"),
+    *("accord.cli.verbs.fleet", "accord.stores.postgres", "psycopg"),
     *("accord.session.event_check", "accord.session.replay", "uvicorn.lifespan.on", "uvicorn.main"),
     "uvicorn.protocols.websockets.websockets_sansio_impl",
 )
