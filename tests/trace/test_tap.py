@@ -312,7 +312,7 @@ def test_a_client_that_reads_late_gets_everything_of_an_agent_that_has_ended(tmp
 
 def test_a_full_disk_costs_records_and_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
-    with Tapped(["cat"], "-w", str(file), limits="ulimit -f 16") as tap:
+    with Tapped(["cat"], "-w", str(file), max_file_bytes=8192) as tap:
         for number in range(200):
             line = b'{"n":%d,"text":"%s"}' % (number, b"y" * 500)
             tap.send(line)
@@ -453,10 +453,9 @@ def test_a_target_that_is_no_file_is_refused_before_the_agent_starts(tmp_path: P
         target.mkdir()
     else:
         target.symlink_to(os.devnull)
-    line = [*TAP, "-w", str(target), "--", sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"]
-    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
+    with Tapped(["touch", str(tmp_path / "started")], "-w", str(target)) as tap:
+        assert tap.end() == 2
+        assert tap.stderr.read().count(b"\n") == 1
     assert not (tmp_path / "started").exists()
     assert not target.with_name(f"{target.name}-2").exists()
 
