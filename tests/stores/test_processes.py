@@ -89,7 +89,7 @@ def survive(path: object, rounds: int, seed: int) -> None:
     chance = random.Random(seed)
     for number in range(rounds):
         process = Process("stream", path, chance.random())
-        positions = [process.line() for _ in range(chance.randint(1, 120))]
+        positions = [process.line() for _ in range(chance.randint(1, 40))]
         # Somewhere within the next group or two, wherever the writer happens to be.
         for _ in range(chance.randint(0, 20_000)):
             pass

@@ -410,10 +410,12 @@ def recorder_of(tap: Tapped) -> int:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_empty_streams(tmp_path: Path, closed: str) -> None:
     file = tmp_path / "trace.jsonl"
     script = f'exec "$@" {closed}'
+    # Also the test of a tap in an interpreter of its own.
     argv = ["sh", "-c", script, "sh", *TAP, "-w", str(file), "--", "sh", "-c", "cat; echo said; exit 3"]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
     assert (done.returncode, done.stderr) == (3, b"")
