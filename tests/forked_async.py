@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 from tests.forked import ForkedProgram, accord_command
@@ -84,14 +83,21 @@ async def _stream(pipe: IO[bytes] | None) -> asyncio.StreamReader | None:
     return reader
 
 
-@functools.cache
-def serve_command() -> Callable[[], int]:
-    """`accord` for a server, which imports as `python -m` does: from PYTHONPATH too."""
+def serve_command(seconds: Mapping[str, float] | None = None) -> Callable[[], int]:
+    """`accord` for a server, which imports as `python -m` does: from PYTHONPATH too.
+
+    `seconds` are other values for the product's own times, by names such as `accord.serve.runner.PING_SECONDS`: a test
+    need not wait for those that it does not judge.
+    """
     command = accord_command()
     for name in OF_A_SERVER:
         importlib.import_module(name)
 
     def main() -> int:
+        for name, value in (seconds or {}).items():
+            module, _, constant = name.rpartition(".")
+            assert hasattr(sys.modules[module], constant), name
+            setattr(sys.modules[module], constant, value)
         sys.path[:0] = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
         return command()
 

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from tests.limits import limit
 
 HERE = Path(__file__).parent
 TOKEN = "secret"  # noqa: S105 - of servers that live for a test
+# How often a server looks for what is over.
+SOON = {"accord.serve.connections.SWEEP_SECONDS": 0.1}
 _SERVING = re.compile(r"serving at ws(s?)://([^ ]+):(\d+)/acp")
 _TOKEN = re.compile(r"shown only now: (\S+)")
 
@@ -25,7 +28,7 @@ _TOKEN = re.compile(r"shown only now: (\S+)")
 class ServerProcess:
     """A running server."""
 
-    process: AwaitedProgram
+    process: AwaitedProgram | asyncio.subprocess.Process
     port: int = 0
     token: str = ""
     log: list[str] = field(default_factory=list)
@@ -53,12 +56,22 @@ class ServerProcess:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *arguments: str, token: str = TOKEN, env: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str,
+    token: str = TOKEN,
+    env: dict[str, str] | None = None,
+    seconds: dict[str, float] | None = None,
+    is_fresh: bool = False,
 ) -> AsyncIterator[ServerProcess]:
-    """Serve until the block ends. `folder` has the state; the root is `folder / "root"`."""
+    """Serve until the block ends. `folder` has the state; the root is `folder / "root"`.
+
+    The server is a fork of this process, which may have other `seconds` (`serve_command`); a fresh one has an
+    interpreter of its own.
+    """
     root = folder / "root"
     root.mkdir(exist_ok=True)
     line = ("accord", "serve", "--port", "0", "--root", str(root), *arguments)
+    streams: dict[str, int] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
@@ -67,9 +80,14 @@ async def serving(
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }
-    process = await AwaitedProgram.start(
-        serve_command(), line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=folder
-    )
+    process: AwaitedProgram | asyncio.subprocess.Process
+    if is_fresh:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", *line, **streams, env=environment, cwd=folder
+        )
+    else:
+        command = serve_command({**SOON, **(seconds or {})})
+        process = await AwaitedProgram.start(command, line, **streams, env=environment, cwd=folder)
     server = ServerProcess(process, token=token)
     draining = asyncio.create_task(_read_log(server))
     try:

@@ -183,25 +183,26 @@ async def test_a_server_stays_small_and_serves_a_healthy_client(tmp_path: Path, 
         assert peak - before < GROWTH_BYTES
 
 
-@pytest.mark.long
 async def test_a_socket_whose_client_is_not_there_any_more_is_closed(tmp_path: Path) -> None:
-    async with serving(tmp_path, "served_agent:agent", "--grace", "0.1", "--drain", "0.2") as server:
+    arguments = ("served_agent:agent", "--grace", "0.1", "--drain", "0.2")
+    async with serving(tmp_path, *arguments, seconds={"accord.serve.runner.PING_SECONDS": 0.5}) as server:
         silent = [await go_silent(server) for _ in range(10)]
-        assert await gauge(server, "links") == 10
         # Two intervals of pings, and the sweep that ends what has no link.
         async with asyncio.timeout(limit(60.0)):
             while await gauge(server, "connections"):
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(0.05)
+        assert await gauge(server, "opened_connections_total") == 10
         for writer in silent:
             await close(writer)
 
 
-@pytest.mark.long
-async def test_headers_that_do_not_arrive_lose_their_socket(shared_server: int) -> None:
-    for start in (b"", b"POST /acp HTTP/1.1\r\nX-Slow: "):
-        reader, writer = await asyncio.open_connection("127.0.0.1", shared_server)
-        writer.write(start)
-        async with asyncio.timeout(limit(40.0)):
-            with contextlib.suppress(OSError):
-                assert await reader.read() == b""
-        await close(writer)
+async def test_headers_that_do_not_arrive_lose_their_socket(tmp_path: Path) -> None:
+    times = {"accord.serve.http_protocol.HEADER_SECONDS": 0.2}
+    async with serving(tmp_path, "served_agent:agent", seconds=times) as server:
+        for start in (b"", b"POST /acp HTTP/1.1\r\nX-Slow: "):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(start)
+            async with asyncio.timeout(limit(40.0)):
+                with contextlib.suppress(OSError):
+                    assert await reader.read() == b""
+            await close(writer)
