@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
@@ -86,8 +87,8 @@ async def _stream(pipe: IO[bytes] | None) -> asyncio.StreamReader | None:
 def serve_command(seconds: Mapping[str, float] | None = None) -> Callable[[], int]:
     """`accord` for a server, which imports as `python -m` does: from PYTHONPATH too.
 
-    `seconds` are other values for the product's own times, by names such as `accord.serve.runner.PING_SECONDS`: a test
-    need not wait for those that it does not judge.
+    `seconds` are other values for the product's own times, by names such as `accord.serve.runner.PING_SECONDS` or
+    `accord.connection.connection.Connection.grace_seconds`: a test need not wait for those that it does not judge.
     """
     command = accord_command()
     for name in OF_A_SERVER:
@@ -95,9 +96,12 @@ def serve_command(seconds: Mapping[str, float] | None = None) -> Callable[[], in
 
     def main() -> int:
         for name, value in (seconds or {}).items():
-            module, _, constant = name.rpartition(".")
-            assert hasattr(sys.modules[module], constant), name
-            setattr(sys.modules[module], constant, value)
+            owner, _, last = name.rpartition(".")
+            found = pkgutil.resolve_name(owner)
+            # A constant of a module, or what a class takes where its caller says nothing.
+            values = found.__init__.__kwdefaults__ if isinstance(found, type) else vars(found)
+            assert last in values, name
+            values[last] = value
         sys.path[:0] = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
         return command()
 

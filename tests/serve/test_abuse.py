@@ -136,7 +136,7 @@ class Counts(NamedTuple):
 @pytest.mark.parametrize(
     "counts",
     [
-        pytest.param(Counts(400, 200, 20_000, 2**25, 5, 50), id="few"),
+        pytest.param(Counts(150, 60, 10_000, 2**25, 5, 30), id="few"),
         pytest.param(
             Counts(10_000, 5_000, 500_000, 2**30, 20, 400),
             id="many",
