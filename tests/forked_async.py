@@ -99,7 +99,7 @@ def serve_command(seconds: Mapping[str, float] | None = None) -> Callable[[], in
             owner, _, last = name.rpartition(".")
             found = pkgutil.resolve_name(owner)
             # A constant of a module, or what a class takes where its caller says nothing.
-            values = found.__init__.__kwdefaults__ if isinstance(found, type) else vars(found)
+            values = vars(found)["__init__"].__kwdefaults__ if isinstance(found, type) else vars(found)
             assert last in values, name
             values[last] = value
         sys.path[:0] = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]

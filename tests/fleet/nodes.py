@@ -105,14 +105,24 @@ class TestFleet:
             *("--port", str(port), "--root", self.root, "--node", name, "--lease", str(self.lease_seconds)),
             *(*self.arguments, *arguments),
         )
-        streams: dict[str, int] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process: AwaitedProgram | asyncio.subprocess.Process
         if name in self.python:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", *line, **streams, env=environment, cwd=self.folder
+                *(sys.executable, "-m", *line),
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=self.folder,
             )
         else:
-            process = await AwaitedProgram.start(serve_command(), line, **streams, env=environment, cwd=self.folder)
+            process = await AwaitedProgram.start(
+                serve_command(),
+                line,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=self.folder,
+            )
         node = NodeProcess(name, process)
         node.reading = asyncio.create_task(_read_log(node))
         return node

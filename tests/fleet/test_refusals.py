@@ -94,7 +94,9 @@ def test_every_address_of_the_machine_is_no_address_for_other_nodes(
 def test_a_database_that_is_down_is_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(PostgresStore.__init__.__kwdefaults__, "patience_seconds", 0.3)
+    defaults = PostgresStore.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "patience_seconds", 0.3)
     monkeypatch.setenv("ACCORD_STORE", CONNINFO)
     assert "PostgreSQL cannot be reached" in refused(capsys, "fleet", "ls")
     monkeypatch.setenv("ACCORD_STORE", CONNINFO)

@@ -96,7 +96,7 @@ async def test_nothing_is_lost_over_links_that_are_cut(transport: str, edition: 
 
 
 @pytest.mark.long
-@pytest.mark.rotated("edition")
+@pytest.mark.rotated("edition", "transport")
 @pytest.mark.timeout(900)
 @TRANSPORTS
 @EDITIONS

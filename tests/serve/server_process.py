@@ -73,7 +73,6 @@ async def serving(
     root = folder / "root"
     root.mkdir(exist_ok=True)
     line = ("accord", "serve", "--port", "0", "--root", str(root), *arguments)
-    streams: dict[str, int] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
@@ -85,11 +84,17 @@ async def serving(
     process: AwaitedProgram | asyncio.subprocess.Process
     if is_fresh:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", *line, **streams, env=environment, cwd=folder
+            *(sys.executable, "-m", *line),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
         )
     else:
         command = serve_command({**SOON, **(seconds or {})})
-        process = await AwaitedProgram.start(command, line, **streams, env=environment, cwd=folder)
+        process = await AwaitedProgram.start(
+            command, line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=folder
+        )
     server = ServerProcess(process, token=token)
     draining = asyncio.create_task(_read_log(server))
     try:

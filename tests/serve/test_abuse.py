@@ -140,7 +140,7 @@ class Counts(NamedTuple):
         pytest.param(
             Counts(10_000, 5_000, 500_000, 2**30, 20, 400),
             id="many",
-            marks=[pytest.mark.long, pytest.mark.timeout(600)],
+            marks=[pytest.mark.every, pytest.mark.timeout(600)],
         ),
     ],
 )

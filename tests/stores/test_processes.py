@@ -108,7 +108,7 @@ def test_what_was_committed_survives_ten_kills(path: Path) -> None:
     survive(path, rounds=10, seed=random.randrange(10**6))
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(600)
 def test_what_was_committed_survives_a_hundred_kills(path: Path) -> None:
     survive(path, rounds=100, seed=random.randrange(10**6))

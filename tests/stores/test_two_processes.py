@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.limits import limit
-from tests.stores import holder
+from tests.stores.holder import main
 from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, LEASE_SECONDS, is_database
 from tests.stores.test_processes import PATIENCE_SECONDS, Process
 
@@ -28,7 +28,7 @@ class Holder(Process):
     """A child that runs `holder.py`."""
 
     def __init__(self, place: object, *arguments: object) -> None:
-        super().__init__(place, *arguments, program=holder.main)
+        super().__init__(place, *arguments, program=main)
         self._is_database = is_database(str(place))
         assert self.line() == "ready"
 

@@ -14,6 +14,7 @@ from threading import Event, Thread
 
 import pytest
 
+from accord.trace import recorder_process
 from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_STREAM
 from accord.trace.tap import STREAM_READS, ReadOrder, Stream
 from tests.limits import limit
@@ -290,7 +291,7 @@ def test_an_agent_that_does_not_read_stops_its_client_and_not_the_memory(tmp_pat
         assert tap.line() == b"ready"
         os.set_blocking(tap.stdin.fileno(), False)
         accepted, quiet_since = 0, time.monotonic()
-        while time.monotonic() - quiet_since < limit(1.0):
+        while time.monotonic() - quiet_since < limit(0.4):
             try:
                 accepted += os.write(tap.stdin.fileno(), b"x" * 65536)
                 quiet_since = time.monotonic()
@@ -347,7 +348,10 @@ def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only /proc shows the children of a process")
-def test_a_recorder_that_was_stopped_costs_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
+def test_a_recorder_that_was_stopped_costs_one_line_and_nothing_of_the_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_process, "_STUCK_SECONDS", 0.5)
     # More than the pipe to the recorder holds.
     count, line = 300, b'{"text":"%s"}' % (b"y" * 9_000)
     with Tapped(["sh", "-c", "echo ready; exec cat"], "-w", str(tmp_path / "trace.jsonl")) as tap:
