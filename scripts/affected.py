@@ -198,18 +198,20 @@ def affected(paths: Iterable[str]) -> list[str]:
             return sorted(each.relative_to(ROOT).as_posix() for each in tests.values())
         module = module_of(path)
         names |= {module} if module is not None else set()
-        names |= set(_that_name(path, tests))
+        names |= set(_that_name(path))
     found = reached(names)
     return sorted(path.relative_to(ROOT).as_posix() for name, path in tests.items() if name in found)
 
 
-def _that_name(path: str, tests: dict[str, Path]) -> Iterator[str]:
-    """The tests that name a file or its folder: of the pages, `"docs"`; of a golden file, the tests beside it."""
+def _that_name(path: str) -> Iterator[str]:
+    """The modules of the tests that name a file or its folder; of a golden file, the tests beside it."""
     folder, _, rest = path.partition("/")
     wanted = [f'"{Path(path).name}"', f"/{Path(path).name}"]
     if rest and folder != "tests":
         wanted += [f'"{folder}"', f'"{folder}/']
-    for name, file in tests.items():
+    for name, file in modules().items():
+        if not name.startswith("tests."):
+            continue
         beside = folder == "tests" and not path.endswith(".py") and file.parts[-2] in Path(path).parts
         if beside or any(word in _text(name) for word in wanted):
             yield name
