@@ -20,6 +20,7 @@ from accord.check import RULES
 from tests.cli.command import Accord
 
 pytest.importorskip("termios")
+pytestmark = pytest.mark.usefixtures("forked_interpreters")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

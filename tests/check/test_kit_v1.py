@@ -54,12 +54,14 @@ def test_every_row_of_the_kit_is_there() -> None:
 # --- agents that keep the rules
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_that_wants_a_login_gets_it(tmp_path: Path) -> None:
     report = await judged_process("full", tmp_path, logged_in=False, auth_method="token", allow_logout=True)
     assert statuses(report, "FAIL", "NOT_TESTED") == {}
     assert report.conformant
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_that_wants_a_login_cannot_be_judged_without(tmp_path: Path) -> None:
     report = await judged_process("full", tmp_path, logged_in=False)
     assert statuses(report, "FAIL") == {}
