@@ -16,9 +16,9 @@ EDITIONS, SHAPES = 3, 4
 class Row:
     """A row of a table, as far as the choice looks at it."""
 
-    def __init__(self, name: str, indices: dict[str, int], marks: tuple[pytest.MarkDecorator, ...]) -> None:
-        self.nodeid = f"{name}[{'-'.join(map(str, indices.values()))}]"
-        self.callspec = SimpleNamespace(indices=indices)
+    def __init__(self, name: str, params: dict[str, int], marks: tuple[pytest.MarkDecorator, ...]) -> None:
+        self.nodeid = f"{name}[{'-'.join(map(str, params.values()))}]"
+        self.callspec = SimpleNamespace(params=params)
         self.marks = [mark.mark for mark in marks]
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
@@ -51,7 +51,7 @@ def test_without_a_mark_the_default_run_has_all() -> None:
 def test_a_rotated_dimension_has_one_value_for_each_of_the_others_and_all_over_the_table() -> None:
     rows = table(pytest.mark.rotated("edition"))
     assert counts(rows) == {"default": 4, "long": 0, "every": 8}
-    left = [row.callspec.indices for row in rows if row.run == "default"]
+    left = [row.callspec.params for row in rows if row.run == "default"]
     assert {each["shape"] for each in left} == set(range(SHAPES))
     assert {each["edition"] for each in left} == set(range(EDITIONS))
 
