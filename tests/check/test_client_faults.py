@@ -12,7 +12,8 @@ from accord.check.engine.judging import judges_of
 from accord.check.engine.report import Report
 from accord.check.rule import CheckRule, EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
-from tests.check.test_faults import is_everyday
+
+# from tests.check.test_faults import is_everyday
 from tests.limits import limit
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
