@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from accord.check import client as manifest
@@ -12,8 +10,6 @@ from accord.check.engine.judging import judges_of
 from accord.check.engine.report import Report
 from accord.check.rule import CheckRule, EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
-
-# from tests.check.test_faults import is_everyday
 from tests.limits import limit
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
@@ -55,20 +51,8 @@ async def test_a_conforming_client_that_offers_everything_shows_every_rule(editi
     assert unseen <= {f"ACCORD-CLIENT-{topic}" for topic in refusals}
 
 
-def everyday(faults: list[Fault]) -> list[Any]:
-    """A fixed sixth of the faults, as in `test_faults`; the rest is long."""
-    in_v1 = {(fault.breaks, fault.name) for fault in faults if fault.edition == "v1"}
-    return [
-        pytest.param(
-            fault,
-            marks=[] if is_everyday(number, fault, in_v1) else [pytest.mark.long],
-            id=f"{fault.edition}-{fault.name}",
-        )
-        for number, fault in enumerate(faults)
-    ]
-
-
-@pytest.mark.parametrize("fault", everyday(CLIENT_FAULTS))
+@pytest.mark.sampled(6, long=3)
+@pytest.mark.parametrize("fault", CLIENT_FAULTS, ids=lambda fault: f"{fault.edition}-{fault.name}")
 async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> None:
     report = await check_client(fault.make, options(fault.edition))
 
