@@ -32,6 +32,7 @@ def quick(edition: EditionName) -> Options:
         turn_seconds=limit(1),
         start_seconds=limit(1),
         grace_seconds=limit(0.3),
+        quiet_seconds=0.02,
         touch_model=True,
         touch_permission=True,
     )
