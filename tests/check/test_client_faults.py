@@ -8,7 +8,7 @@ from accord.check import client as manifest
 from accord.check.client import check_client
 from accord.check.engine.judging import judges_of
 from accord.check.engine.report import Report
-from accord.check.rule import CheckRule, EditionName, Options
+from accord.check.rule import EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 from tests.limits import limit
 
@@ -75,10 +75,11 @@ async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edit
         assert not [id_ for id_, note in notes.items() if note in said[id_]]
 
 
-@pytest.mark.parametrize("rule", manifest.RULES, ids=lambda rule: f"{rule.edition}-{rule.id}")
-def test_every_rule_has_a_judge_and_a_client_that_breaks_it(rule: CheckRule) -> None:
-    assert judges_of(rule.edition, rule.id)
-    assert [fault for fault in CLIENT_FAULTS if (fault.edition, fault.breaks) == (rule.edition, rule.id)]
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_rule_has_a_judge_and_a_client_that_breaks_it(edition: EditionName) -> None:
+    broken = {fault.breaks for fault in CLIENT_FAULTS if fault.edition == edition}
+    rules = [rule for rule in manifest.RULES if rule.edition == edition]
+    assert [rule.id for rule in rules if not judges_of(edition, rule.id) or rule.id not in broken] == []
 
 
 def test_every_fault_breaks_a_rule_that_there_is() -> None:
