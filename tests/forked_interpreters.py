@@ -74,11 +74,16 @@ def _run_file(path: str) -> int:
     # As an interpreter does it; for a folder `runpy` does.
     if Path(path).is_file():
         sys.path.insert(0, str(Path(path).parent))
-    runpy.run_path(path, run_name="__main__")
-    return 0
+    return _run(functools.partial(runpy.run_path, path))
 
 
 def _run_module(name: str) -> int:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - an absolute text
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return _run(functools.partial(runpy.run_module, name, alter_sys=True))
+
+
+def _run(run: Callable[..., object]) -> int:
+    # The one of pytest gives no code.
+    sys.meta_path[:] = [each for each in sys.meta_path if not type(each).__module__.startswith("_pytest")]
+    run(run_name="__main__")
     return 0
