@@ -3,11 +3,16 @@
 It has real pipes or a real terminal, its own directory, environment, signals and exit status, and ends by real signals.
 What it has not is an interpreter that starts from nothing: where that is the subject (what is imported, what
 `python -m`, an entry point or a variable of Python does), start one.
+
+A fork shares the open databases of the test with it: SQLite then takes the locks of the one for those of the other.
+
+The agents of ours that it starts by `python -m` are forks of it in the same way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import gc
 import importlib
@@ -32,11 +37,20 @@ OF_THE_COMMAND = (
     *("accord.cli.verbs.agents", "accord.cli.verbs.sessions", "accord.cli.verbs.trace", "accord.cli.fault"),
     *("accord.session.editions.v1", "accord.session.editions.v2", "accord.session.editions.v2_june"),
     *("accord.transport.stdio", "accord.transport.process"),
+    *("accord.testing.program", "accord.testing.scripted", "accord.cli.agent_session", "accord.cli.verbs.agent"),
 )
+# What is a fork where it is started as `python -P -m` of it, and the module that then has `main`.
+AGENTS = {
+    "accord": "accord.cli.main",
+    "accord.coder": "accord.coder.__main__",
+    "accord.testing.program": "accord.testing.program",
+    "accord.cli.compare_child": "accord.cli.compare_child",
+}
 
 STDERR = 2
 MOST_FILES = 65_536
 
+_really_execute: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _PARAMETERS = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # type: ignore[attr-defined]
 
 
@@ -51,14 +65,7 @@ class ForkedProgram(subprocess.Popen[bytes]):
         super().__init__(list(argv), **options)
 
     def _execute_child(self, *values: Any) -> None:
-        given = dict(zip(_PARAMETERS, values, strict=True))
-        _flush()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _run(self._main, given)
-        self._child_created = True
-        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-        self._close_pipe_fds(*(given[name] for name in ends))  # type: ignore[attr-defined]
+        _fork(self, self._main, dict(zip(_PARAMETERS, values, strict=True)))
 
 
 @functools.cache
@@ -67,6 +74,42 @@ def accord_command() -> Callable[[], int]:
     for name in OF_THE_COMMAND:
         importlib.import_module(name)
     return importlib.import_module("accord.cli.main").main  # type: ignore[no-any-return]
+
+
+def _fork(popen: Any, main: Callable[[], int], given: Mapping[str, Any]) -> None:
+    _flush()
+    popen.pid = os.fork()
+    if popen.pid == 0:
+        _run(main, given)
+    popen._child_created = True
+    ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+    popen._close_pipe_fds(*(given[name] for name in ends))
+
+
+def _execute_agent(popen: Any, *values: Any) -> None:
+    """What `subprocess` of a forked program does: an agent of ours is forked, all else is executed."""
+    given = dict(zip(_PARAMETERS, values, strict=True))
+    module, words = _module_of(given)
+    if module:
+        given["args"] = [module, *words]
+        _fork(popen, functools.partial(_run_module, module), given)
+    else:
+        _really_execute(popen, *values)
+
+
+def _module_of(given: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The module of ours that is to be run, and the words behind it; none where only an interpreter does the same."""
+    argv, env, cwd = [os.fspath(word) for word in given["args"]], given["env"] or os.environ, given["cwd"]
+    variables = [
+        {name: value for name, value in each.items() if name.startswith("PYTHON")} for each in (env, os.environ)
+    ]
+    if argv[:3] != [sys.executable, "-P", "-m"] or argv[3] not in AGENTS or variables[0] != variables[1]:
+        return "", []
+    return (argv[3], argv[4:]) if cwd is None or os.access(cwd, os.X_OK) else ("", [])
+
+
+def _run_module(module: str) -> int:
+    return importlib.import_module(AGENTS[module]).main()  # type: ignore[no-any-return]
 
 
 def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
@@ -99,14 +142,19 @@ def _move(given: Mapping[str, Any]) -> None:
     """The streams, the session, the directory and the environment that the program was given."""
     if given["start_new_session"]:
         os.setsid()
-    for number, end in enumerate(("p2cread", "c2pwrite", "errwrite")):
-        if given[end] != -1:
-            os.dup2(given[end], number)
+    ends = [given[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+    # Where a stream was closed a pipe has its number.
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD, STDERR + 1) if 0 <= end <= STDERR else end for end in ends]
+    for number, end in enumerate(ends):
+        if end != -1:
+            os.dup2(end, number)
     os.closerange(STDERR + 1, MOST_FILES)
     if given["preexec_fn"] is not None:
         given["preexec_fn"]()
     if given["cwd"] is not None:
         os.chdir(given["cwd"])
+    if given["umask"] >= 0:
+        os.umask(given["umask"])
     if given["env"] is not None:
         os.environ.clear()
         os.environ.update(given["env"])
@@ -116,6 +164,7 @@ def _begin_anew(argv: Sequence[str]) -> None:
     """What an interpreter has at its start, and pytest has changed."""
     # What there is stays: a collection would copy every page of it into this process.
     gc.freeze()
+    subprocess.Popen._execute_child = _execute_agent  # type: ignore[attr-defined]
     for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGUSR1):
         signal.signal(name, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -130,7 +179,11 @@ def _begin_anew(argv: Sequence[str]) -> None:
     warnings.simplefilter("ignore")
 
 
-def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper:
+def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper | None:
+    try:
+        os.fstat(number)
+    except OSError:
+        return None
     raw = io.FileIO(number, mode, closefd=False)
     binary = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
     # stderr by lines, the others by blocks where they are no terminal.
@@ -140,4 +193,5 @@ def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        if stream is not None:
+            stream.flush()

@@ -125,10 +125,9 @@ class Terminal:
         self.cells = Cells(*size)
         self._ours, theirs = pty.openpty()
         self._set_size(size)
-        self.process = subprocess.Popen(
-            [*accord.argv, *words], stdin=theirs, stdout=theirs, stderr=theirs, cwd=accord.cwd,
-            env={**accord.env, **env}, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - as a terminal does
+        self.process = accord.start(
+            *words, stdin=theirs, stdout=theirs, stderr=theirs, env={**accord.env, **env}, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
         self.raw = ""
