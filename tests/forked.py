@@ -48,6 +48,7 @@ AGENTS = {
 }
 
 STDERR = 2
+_KEPT: list[Any] = []
 MOST_FILES = 65_536
 
 _really_execute: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
@@ -172,6 +173,8 @@ def _begin_anew(argv: Sequence[str]) -> None:
     sys.argv = list(argv)
     streams = (("r", "surrogateescape"), ("w", "surrogateescape"), ("w", "backslashreplace"))
     opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
+    # One that is forgotten closes its descriptor, which is another's by now.
+    _KEPT.append((sys.stdin, sys.stdout, sys.stderr))
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]
     logging.root.handlers.clear()
     logging.root.setLevel(logging.WARNING)
