@@ -6,7 +6,8 @@ What it has not is an interpreter that starts from nothing: where that is the su
 
 A fork shares the open databases of the test with it: SQLite then takes the locks of the one for those of the other.
 
-The agents of ours that it starts by `python -m` are forks of it in the same way.
+The agents of ours that it starts by `python -P -m`, and those of the tests that are a file, are forks of it in the same
+way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import inspect
 import io
 import logging
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -27,6 +29,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 __all__ = ["ForkedProgram", "accord_command"]
@@ -37,7 +40,8 @@ OF_THE_COMMAND = (
     *("accord.cli.verbs.agents", "accord.cli.verbs.sessions", "accord.cli.verbs.trace", "accord.cli.fault"),
     *("accord.session.editions.v1", "accord.session.editions.v2", "accord.session.editions.v2_june"),
     *("accord.transport.stdio", "accord.transport.process"),
-    *("accord.testing.program", "accord.testing.scripted", "accord.cli.agent_session", "accord.cli.verbs.agent"),
+    *("accord.testing.program", "accord.testing.scripted", "accord.cli.verbs.agent"),
+    *("accord.coder.__main__", "accord.coder.turns", "accord.coder.memory"),
 )
 # What is a fork where it is started as `python -P -m` of it, and the module that then has `main`.
 AGENTS = {
@@ -90,27 +94,36 @@ def _fork(popen: Any, main: Callable[[], int], given: Mapping[str, Any]) -> None
 def _execute_agent(popen: Any, *values: Any) -> None:
     """What `subprocess` of a forked program does: an agent of ours is forked, all else is executed."""
     given = dict(zip(_PARAMETERS, values, strict=True))
-    module, words = _module_of(given)
-    if module:
-        given["args"] = [module, *words]
-        _fork(popen, functools.partial(_run_module, module), given)
+    program, words = _program_of(given)
+    if program is not None:
+        given["args"] = words
+        _fork(popen, program, given)
     else:
         _really_execute(popen, *values)
 
 
-def _module_of(given: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The module of ours that is to be run, and the words behind it; none where only an interpreter does the same."""
-    argv, env, cwd = [os.fspath(word) for word in given["args"]], given["env"] or os.environ, given["cwd"]
-    variables = [
-        {name: value for name, value in each.items() if name.startswith("PYTHON")} for each in (env, os.environ)
-    ]
-    if argv[:3] != [sys.executable, "-P", "-m"] or argv[3] not in AGENTS or variables[0] != variables[1]:
-        return "", []
-    return (argv[3], argv[4:]) if cwd is None or os.access(cwd, os.X_OK) else ("", [])
+def _program_of(given: Mapping[str, Any]) -> tuple[Callable[[], int] | None, list[str]]:
+    """What our interpreter is to run, and its `sys.argv`; none where only an interpreter does the same."""
+    argv, env, cwd = [os.fspath(word) for word in given["args"]], given["env"] or os.environ, given["cwd"] or "."
+    variables = [{(name, each[name]) for name in each if name.startswith("PYTHON")} for each in (env, os.environ)]
+    if argv[0] != sys.executable or len(argv) == 1 or variables[0] != variables[1] or not os.access(cwd, os.X_OK):
+        return None, []
+    if argv[1:3] == ["-P", "-m"] and argv[3] in AGENTS:
+        return functools.partial(_run_module, AGENTS[argv[3]]), argv[3:]
+    for path in (argv[1], f"{argv[1]}/__main__.py"):
+        if path.endswith(".py") and os.path.isfile(os.path.join(cwd, path)):  # noqa: PTH113, PTH118 - in a fork
+            return functools.partial(_run_file, path), argv[1:]
+    return None, []
 
 
-def _run_module(module: str) -> int:
-    return importlib.import_module(AGENTS[module]).main()  # type: ignore[no-any-return]
+def _run_module(name: str) -> int:
+    return importlib.import_module(name).main()  # type: ignore[no-any-return]
+
+
+def _run_file(path: str) -> int:
+    sys.path.insert(0, str(Path(path).parent.absolute()))
+    runpy.run_path(path, run_name="__main__")
+    return 0
 
 
 def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:

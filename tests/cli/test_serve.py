@@ -1,5 +1,6 @@
 """`accord serve`: what it refuses to start with, and the tokens that it makes."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -13,6 +14,9 @@ from tests.limits import limit
 
 
 def accord(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # Once for all the forks.
+    for name in ("accord.cli.verbs.serve", "accord.serve.runner"):
+        importlib.import_module(name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ACCORD_SERVE")}
     words = ["accord", "serve", *arguments]
     with ForkedProgram(accord_command(), words, stdout=PIPE, stderr=PIPE, env=environment) as process:
