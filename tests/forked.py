@@ -106,7 +106,9 @@ def _program_of(given: Mapping[str, Any]) -> tuple[Callable[[], int] | None, lis
     """What our interpreter is to run, and its `sys.argv`; none where only an interpreter does the same."""
     argv, env, cwd = [os.fspath(word) for word in given["args"]], given["env"] or os.environ, given["cwd"] or "."
     variables = [{(name, each[name]) for name in each if name.startswith("PYTHON")} for each in (env, os.environ)]
-    if argv[0] != sys.executable or len(argv) == 1 or variables[0] != variables[1] or not os.access(cwd, os.X_OK):
+    # An agent has pipes; without them it is the program of a user, with the terminal to itself.
+    is_agent = argv[0] == sys.executable and len(argv) > 1 and given["p2cread"] != -1
+    if not is_agent or variables[0] != variables[1] or not os.access(cwd, os.X_OK):
         return None, []
     if argv[1:3] == ["-P", "-m"] and argv[3] in AGENTS:
         return functools.partial(_run_module, AGENTS[argv[3]]), argv[3:]

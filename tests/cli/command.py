@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import importlib
 import json
 import os
 import select
@@ -84,6 +84,9 @@ class Accord:
 
     def start(self, *words: str, **options: Any) -> ForkedProgram:
         """Start it, with the options of `subprocess.Popen`."""
+        if "chat" in words:
+            # Once for all the forks.
+            importlib.import_module("accord.cli.chat.app")
         return ForkedProgram(accord_command(), ["accord", *words], **{"cwd": self.cwd, "env": self.env, **options})
 
     def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
@@ -104,7 +107,7 @@ class Accord:
     @contextlib.contextmanager
     def terminal(self, *words: str, columns: int = 0, **env: str) -> Iterator[Screen]:
         """Run it on a terminal, of unknown width unless given; when the block is left it is gone."""
-        screen = Screen(["accord", *words], self.cwd, {**self.env, **env}, columns, accord_command())
+        screen = Screen(words, self.cwd, {**self.env, **env}, columns, self.start)
         try:
             yield screen
         finally:
@@ -112,7 +115,7 @@ class Accord:
 
 
 class Screen:
-    """A terminal with a program on it, which is executed, or forked where it is a function. Every wait is bounded."""
+    """A terminal with a program on it, started by `start(*argv)`. Every wait is bounded."""
 
     def __init__(
         self,
@@ -120,15 +123,13 @@ class Screen:
         cwd: Path,
         env: dict[str, str],
         columns: int = 0,
-        main: Callable[[], int] | None = None,
+        start: Callable[..., subprocess.Popen[bytes]] | None = None,
     ) -> None:
         pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24 if columns else 0, columns))
-        start: Callable[..., subprocess.Popen[bytes]]
-        start = functools.partial(ForkedProgram, main) if main else subprocess.Popen
-        self._process = start(
-            list(argv), stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
+        self._process = (start or _execute)(
+            *argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
             preexec_fn=_take_terminal,  # before exec, so that Ctrl+C reaches it as from a keyboard
         )  # fmt: skip
         os.close(slave)
@@ -176,6 +177,10 @@ class Screen:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(10)
         os.close(self._master)
+
+
+def _execute(*argv: str, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(argv, **options)
 
 
 def _take_terminal() -> None:
