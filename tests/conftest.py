@@ -76,6 +76,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # By default a third of the time of a screen's test went into looking at what the tests have imported.
+    gc.set_threshold(20_000, 20, 20)
     if config.option.timeout is None:
         config.option.timeout = limit(float(config.getini("timeout")))
 
