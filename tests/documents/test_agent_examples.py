@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +13,7 @@ from accord.client import ConnectedAgent, Session
 from accord.session.entry import ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def started(name: str, edition: Wish, **options: Any) -> ConnectedAgent:
-    return accord.connect(sys.executable, str(EXAMPLES / name), edition=edition, **options)
+    return accord.connect(str(forking_python()), str(EXAMPLES / name), edition=edition, **options)
 
 
 def tool_calls(session: Session) -> list[ToolCall]:
@@ -220,7 +220,7 @@ async def test_settings_are_offered_chosen_and_checked(edition: Wish, project: P
 @IN_EVERY_EDITION
 async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> None:
     pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
-    sums = accord.McpServer("sums", command=sys.executable, args=[str(EXAMPLES / "agents" / "mcp_server.py")])
+    sums = accord.McpServer("sums", command=str(forking_python()), args=[str(EXAMPLES / "agents" / "mcp_server.py")])
     async with started("agents/mcp_tools.py", edition) as agent:
         session = await agent.new_session(project, mcp_servers=[sums])
         tools = await session.prompt("tools")
@@ -302,7 +302,7 @@ async def test_login_is_needed_once_and_can_be_undone(edition: Wish, project: Pa
 async def test_a_login_in_a_terminal_holds_for_every_start(edition: Wish, project: Path) -> None:
     program = str(EXAMPLES / "agents" / "login.py")
     subprocess.run(  # noqa: ASYNC221 - nothing else runs yet
-        [sys.executable, program, "--login"],
+        [forking_python(), program, "--login"],
         input="Ada\n",
         text=True,
         capture_output=True,

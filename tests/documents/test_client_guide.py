@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are shell scripts here: run it on Linux")
@@ -50,14 +51,14 @@ class Machine:
     def install(self, name: str, program: Path) -> None:
         """Let a name be a Python program."""
         script = self._bin / name
-        script.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))}\n")
+        script.write_text(f"#!/bin/sh\nexec {shlex.quote(str(forking_python()))} {shlex.quote(str(program))}\n")
         script.chmod(0o755)
 
     def run(self, program: str, answers: str = "") -> subprocess.CompletedProcess[str]:
         """Run a program in the folder; it must end well."""
         (self.project / "program.py").write_text(program, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-W", "error", "program.py"],
+            [forking_python(), "-W", "error", "program.py"],
             cwd=self.project,
             env=self._environment,
             input=answers,
