@@ -7,7 +7,6 @@ import inspect
 import os
 import shutil
 import signal
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,25 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
+from tests.rows import choose_rows
+from tests.untested import (
+    pytest_deselected,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
+
+# What pytest calls of these modules.
+__all__ = [
+    "pytest_deselected",
+    "pytest_runtest_makereport",
+    "pytest_runtest_protocol",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+]
 
 if TYPE_CHECKING:
     # The environments of scripts/adapters have no PostgreSQL.
@@ -57,26 +74,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-def _sample(items: list[pytest.Item]) -> None:
-    """Of a table with the mark `sampled(N)` every N-th row is met every day; the others are long.
-
-    Which rows these are depends on the test's name, so that tables of the same editions or peers begin at different
-    ones. A row that is named on the command line is always met.
-    """
-    tables: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("long"):
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for name, rows in tables.items():
-        mark = rows[0].get_closest_marker("sampled")
-        assert mark is not None
-        every = min(mark.args[0], len(rows))
-        first = zlib.crc32(name.rpartition("::")[2].encode()) % every
-        for number, row in enumerate(rows):
-            if number % every != first:
-                row.add_marker(pytest.mark.long)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.timeout is None:
         config.option.timeout = limit(float(config.getini("timeout")))
@@ -85,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # First: what is long is left out behind this.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    _sample(items)
+    choose_rows(items)
     for item in items:
         for mark in item.iter_markers("timeout"):
             item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)

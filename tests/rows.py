@@ -1,0 +1,73 @@
+"""Which rows of a table belong to which run: the default one, `--long`, or `--every` alone.
+
+- `sampled(N)`, for rows that cost: the default run has one of N rows, `--long` the others; with `long=M` it has one of
+  M of them, and `--every` the rest.
+- `rotated(NAME, …)`, for a dimension that the code under test does not look at: of the rows that differ in these
+  parameters alone, the default run has one, and `--every` the others.
+
+Which row a run has depends on the names of file, test and row, so that one file meets all values over its tests, and
+every run the same ones. A row that is named on the command line is always met.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+__all__ = ["choose_rows"]
+
+
+def choose_rows(items: Iterable[pytest.Item]) -> None:
+    """Mark the rows that the default run does not have as `long` or `every`."""
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, rows in tables.items():
+        rotated, sampled = rows[0].get_closest_marker("rotated"), rows[0].get_closest_marker("sampled")
+        if rotated is not None:
+            rows = _rotate(name, rows, rotated.args)  # noqa: PLW2901 - the rows that are left
+        if sampled is not None:
+            _sample(name, rows, *sampled.args, **sampled.kwargs)
+
+
+def _rotate(name: str, rows: Sequence[pytest.Item], dimensions: tuple[str, ...]) -> list[pytest.Item]:
+    """Leave one row of those that differ in these dimensions alone; returns those that are left."""
+    groups: dict[tuple[tuple[str, int], ...], list[pytest.Item]] = {}
+    for row in rows:
+        indices = _indices(row)
+        unknown = set(dimensions) - set(indices)
+        if unknown:
+            raise pytest.UsageError(f"{row.nodeid}: rotated names {sorted(unknown)}, which are no parameters of it")
+        groups.setdefault(tuple(sorted((key, at) for key, at in indices.items() if key not in dimensions)), []).append(
+            row
+        )
+    left = []
+    for number, group in enumerate(groups.values()):
+        chosen = (_number(name) + number) % len(group)
+        left.append(group[chosen])
+        for row in group:
+            if row is not group[chosen]:
+                row.add_marker(pytest.mark.every)
+    return left
+
+
+def _sample(name: str, rows: Sequence[pytest.Item], day: int, *, long: int = 1) -> None:
+    """Leave one of so many rows; of the others one of `long` is long."""
+    rows = [row for row in rows if not row.get_closest_marker("long")]
+    day = min(day, len(rows))
+    left_out = 0
+    for number, row in enumerate(rows):
+        if number % day != _number(name) % day:
+            row.add_marker(pytest.mark.every if left_out % long else pytest.mark.long)
+            left_out += 1
+
+
+def _indices(row: pytest.Item) -> dict[str, int]:
+    callspec = getattr(row, "callspec", None)
+    return {} if callspec is None else dict(callspec.indices)
+
+
+def _number(name: str) -> int:
+    return zlib.crc32(name.encode())

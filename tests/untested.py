@@ -1,0 +1,64 @@
+"""The two closing lines of a run: what was not tested here, how many by what is missing, and how to get it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+__all__ = [
+    "pytest_deselected",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+]
+
+_LEFT_OUT = pytest.StashKey[dict[str, int]]()
+OF_LONG, OF_EVERY = "scripts/test --long", "scripts/test --every"
+# What was asked for on the command line, by `-k` for example.
+BY_CHOICE = "not asked for"
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        counts, run = item.config.stash.setdefault(_LEFT_OUT, {}), _run_of(item)
+        counts[run] = counts.get(run, 0) + 1
+
+
+def _run_of(item: pytest.Item) -> str:
+    if item.get_closest_marker("every"):
+        return OF_EVERY
+    return OF_LONG if item.get_closest_marker("long") else BY_CHOICE
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left out"] = session.config.stash.get(_LEFT_OUT, {})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """All workers of a run leave out the same."""
+    output, config = getattr(node, "workeroutput", None), getattr(node, "config", None)
+    if output and isinstance(config, pytest.Config):
+        config.stash[_LEFT_OUT] = output.get("left out", {})
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    left_out = config.stash.get(_LEFT_OUT, {})
+    terminalreporter.write_line(f"not tested here, for want of something: {_counted(skipped.most_common())}")
+    terminalreporter.write_line(f"not tested here, of other runs: {_counted(sorted(left_out.items()))}")
+
+
+def _counted(rows: Sequence[tuple[str, int]]) -> str:
+    listed = "; ".join(f"{count:,}: {what}" for what, count in rows)
+    return f"{sum(count for _, count in rows):,} ({listed})" if rows else "nothing"
+
+
+def _reason(report: pytest.TestReport) -> str:
+    longrepr = report.longrepr
+    text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ")
