@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import gc
+import hashlib
 import importlib
 import io
 import marshal
@@ -36,9 +38,12 @@ from typing import Any
 
 __all__ = ["forking_python"]
 
+SOURCES = str(Path(__file__).parents[1] / "src")
 STDERR = 2
 # Where a program tells what it imported: a high number, so that its own files have the usual ones.
 REPORT = 1_000
+SIZE = 8
+JOINED, GONE = "joined", "gone"
 MOST_FILES = 65_536
 LARGEST_REPORT = 200_000
 
@@ -91,37 +96,64 @@ posix._exit(status)
 
 
 @functools.cache
-def forking_python(python: str = sys.executable, path: str = "") -> Path:
-    """The program in place of `python`, with `path` on its `PYTHONPATH`; its server ends with this process."""
+def forking_python(python: str = sys.executable, imports: str = "accord.client accord.agent") -> Path:
+    """The program in place of `python`, whose server imports some modules at its start; every one finds Accord.
+
+    All workers of a run share a server. It ends with the last of them.
+    """
     if sys.platform == "win32":
         return Path(python)
-    folder = Path(tempfile.mkdtemp(prefix="forking-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "client.py").write_text(CLIENT, encoding="utf-8")
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    name = hashlib.sha256(repr((run, python, imports)).encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"forking-{os.getuid()}-{name}"
+    folder.mkdir(mode=0o700, exist_ok=True)
     program = folder / "python"
+    turn = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not _join(folder):
+            _start(folder, program, [python, "-P", __file__, str(folder), imports])
+            assert _join(folder)
+    finally:
+        os.close(turn)
+    return program
+
+
+def _start(folder: Path, program: Path, command: Sequence[str]) -> None:
+    (folder / "client.py").write_text(CLIENT, encoding="utf-8")
+    python = command[0]
     words = [python, "-I", "-S", str(folder / "client.py"), str(folder / "socket"), python]
     program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     server = subprocess.Popen(
-        [python, "-P", __file__, str(folder / "socket"), str(program)],
-        env={**kept, "PYTHONPATH": path},
-        stdin=subprocess.PIPE,
+        command,
+        env={**kept, "PYTHONPATH": SOURCES},
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
-    assert server.stdin is not None
+    # Registered before the connection's end, so called after it.
+    atexit.register(server.wait)
     assert server.stdout is not None
     assert server.stdout.readline() == b"listening\n"
     server.stdout.close()
-    atexit.register(_end, server)
-    return program
 
 
-def _end(server: subprocess.Popen[bytes]) -> None:
-    assert server.stdin is not None
-    server.stdin.close()
-    server.wait()
+def _join(folder: Path) -> bool:
+    """Be one of those for whom the server is there, until this process ends; false if there is none."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(folder / "socket"))
+        connection.sendall(bytes(SIZE))
+        is_taken = connection.recv(1) == b"\1"
+    except OSError:
+        is_taken = False
+    if not is_taken:
+        connection.close()
+        return False
+    atexit.register(connection.close)
+    return True
 
 
 Asked = tuple[tuple[Any, ...], list[int]]
@@ -131,9 +163,11 @@ Asked = tuple[tuple[Any, ...], list[int]]
 class Server:
     """Forks for whoever connects."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        (folder / "socket").unlink(missing_ok=True)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(address)
+        self._listener.bind(str(folder / "socket"))
         self._listener.listen(128)
         self._reports, self._report = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._woken, self._waker = socket.socketpair()
@@ -143,25 +177,27 @@ class Server:
         signal.set_wakeup_fd(self._waker.fileno())
         self._children: dict[int, socket.socket] = {}
         self._callers: dict[socket.socket, int] = {}
+        self._users: set[socket.socket] = set()
         self._selector = selectors.DefaultSelector()
         self._watch(self._listener, self._accept)
-        self._watch(self._reports, self._learn)
+        self._watch(self._reports, self._hear)
         self._watch(self._woken, self._reap)
 
     def serve(self) -> Asked | None:
-        """Serve until stdin ends; in a child: what it is to be, when it has nothing of the server any more."""
-        self._selector.register(sys.stdin, selectors.EVENT_READ)
+        """Serve until nobody is left; in a child: what it is to be, when it has nothing of the server any more."""
         sys.stdout.write("listening\n")
         sys.stdout.flush()
-        while True:
+        is_used = False
+        while self._users or not is_used:
             for key, _ in self._selector.select():
-                if key.data is None:
-                    for child in self._children:
-                        _kill(child, signal.SIGKILL)
-                    return None
                 asked = key.data(key.fileobj)
                 if asked is not None:
                     return asked  # type: ignore[no-any-return]
+            is_used = is_used or bool(self._users)
+        for child in self._children:
+            _kill(child, signal.SIGKILL)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return None
 
     def _watch(self, source: socket.socket, callback: Callable[[socket.socket], Asked | None]) -> None:
         self._selector.register(source, selectors.EVENT_READ, callback)
@@ -169,8 +205,8 @@ class Server:
     def _accept(self, _: socket.socket) -> Asked | None:
         caller, _ = self._listener.accept()
         asked = _asked(caller)
-        if asked is None:
-            caller.close()
+        if not isinstance(asked, tuple):
+            self._take(caller) if asked == JOINED else caller.close()
             return None
         child = os.fork()
         if child == 0:
@@ -183,18 +219,31 @@ class Server:
         self._watch(caller, self._pass_on)
         return None
 
+    def _take(self, user: socket.socket) -> None:
+        def leave(user: socket.socket) -> None:
+            self._users.discard(user)
+            self._selector.unregister(user)
+            user.close()
+
+        self._users.add(user)
+        self._watch(user, leave)
+        user.sendall(b"\1")
+
     def _leave(self) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
-        for end in (self._listener, self._reports, self._woken, self._waker, *self._callers):
+        for end in (self._listener, self._reports, self._woken, self._waker, *self._callers, *self._users):
             end.close()
         os.dup2(self._report.fileno(), REPORT, inheritable=False)
         self._report.close()
 
-    def _learn(self, _: socket.socket) -> None:
-        """Import what a program imported, for the next ones."""
-        for name in marshal.loads(self._reports.recv(LARGEST_REPORT)):  # noqa: S302 - our own fork sent it
+    def _hear(self, _: socket.socket) -> None:
+        self.learn(marshal.loads(self._reports.recv(LARGEST_REPORT)))  # noqa: S302 - our own fork sent it
+
+    def learn(self, names: Sequence[str]) -> None:
+        """Import what a program imports, for the next ones."""
+        for name in names:
             with contextlib.suppress(BaseException):
                 importlib.import_module(name)
         # What there is stays: a collection would copy every page of it into each fork.
@@ -246,18 +295,18 @@ def _be(asked: Asked, program: str) -> int:
     return status
 
 
-def _asked(caller: socket.socket) -> Asked | None:
-    """What the caller wants to be started, and its streams."""
-    size, streams, _, _ = socket.recv_fds(caller, 8, 3)
-    if len(size) < 8 or len(streams) < 3:
-        return None
+def _asked(caller: socket.socket) -> Asked | str:
+    """What the caller wants to be started, and its streams; or that it is a user, or gone."""
+    size, streams, _, _ = socket.recv_fds(caller, SIZE, 3)
+    if not streams:
+        return JOINED if size == bytes(SIZE) else GONE
     wanted, request = int.from_bytes(size, "big"), b""
     while len(request) < wanted:
         part = caller.recv(wanted - len(request))
         if not part:
             for number in streams:
                 os.close(number)
-            return None
+            return GONE
         request += part
     asked: tuple[Any, ...] = marshal.loads(request)  # noqa: S302 - our own client sent it
     return asked, streams
@@ -303,10 +352,10 @@ def _status_of(options: Sequence[Sequence[str]], words: Sequence[str]) -> int:
 
 
 def _run(options: Sequence[Sequence[str]], words: Sequence[str]) -> None:
-    for option in options:
-        if option[0] == "-W":
-            sys.warnoptions.append(option[1])
-            warnings._setoption(option[1])  # type: ignore[attr-defined]
+    filters = [each for each in os.environ.get("PYTHONWARNINGS", "").split(",") if each]
+    for each in (*filters, *(option[1] for option in options if option[0] == "-W")):
+        sys.warnoptions.append(each)
+        warnings._setoption(each)  # type: ignore[attr-defined]
     sys.path[:0] = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     is_safe = ["-P"] in [list(option) for option in options]
     main = types.ModuleType("__main__")
@@ -340,15 +389,17 @@ def _is_installed(module: Any) -> bool:
     return place is not None and (place == "built-in" or place.startswith(INSTALLED))
 
 
-def main(address: str, program: str) -> None:
+def main(folder: Path, imports: Sequence[str]) -> None:
     """Serve, and be the programs."""
-    asked = Server(address).serve()
+    server = Server(folder)
+    server.learn(imports)
+    asked = server.serve()
     if asked is None:
         return
     # The end of an interpreter, but for the parts that only free memory.
     status = 1
     try:
-        status = _be(asked, program)
+        status = _be(asked, str(folder / "python"))
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
@@ -360,4 +411,4 @@ def main(address: str, program: str) -> None:
 
 if __name__ == "__main__":
     INSTALLED = tuple(sys.path)
-    main(sys.argv[1], sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2].split())

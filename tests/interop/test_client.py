@@ -13,6 +13,7 @@ from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import AGENT, GREETING, Stage, outline
 from tests.conversations.test_rich_driver import processes_with
+from tests.forking_python import forking_python
 from tests.interop.conftest import HOMES
 from tests.interop.programs import Program, rich_agent_on
 
@@ -48,7 +49,7 @@ def driven(argv: tuple[str, ...], stage: Stage, edition: Any, env: Any = None) -
 def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     agent: str = request.param
     edition = agent.split()[1]
-    expected = driven(AGENT, stage, EDITIONS[edition])
+    expected = driven((str(forking_python()), *AGENT[1:]), stage, EDITIONS[edition])
     peer = program(request, agent, stage)
     return Talk(agent, edition, driven(peer.argv, stage, EDITIONS[edition], peer.env), expected, stage)
 

@@ -15,6 +15,7 @@ import pytest
 import accord
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import GREETING, Stage
+from tests.forking_python import forking_python
 from tests.interop.conftest import HOMES
 from tests.interop.programs import PEERS, ROOT, Program, rich_agent_on
 from tests.limits import limit
@@ -36,7 +37,13 @@ def server_program(which: str, home: Callable[[str], Path], stage: Stage) -> tup
     kind, edition = which.split()
     if kind == "py":
         # Both editions are served by the newer package.
-        argv = (str(home("python_peer_v2")), "-W", "ignore", str(PEERS / "py_host.py"), edition)
+        argv = (
+            str(forking_python(str(home("python_peer_v2")), "acp")),
+            "-W",
+            "ignore",
+            str(PEERS / "py_host.py"),
+            edition,
+        )
         return Program(argv, {"XDG_STATE_HOME": str(stage.state)}), None
     modules = home(HOMES[f"ts {edition}"])
     agent = rich_agent_on("ts", edition, modules, stage.state)

@@ -12,6 +12,7 @@ from accord.session.transcript import Transcript
 from tests.conversations import rich_stage
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage
+from tests.forking_python import forking_python
 from tests.interop.conftest import HOMES
 from tests.interop.heard import Listener
 from tests.interop.programs import hold, is_gone, rich_client_on
@@ -44,7 +45,9 @@ def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     expected = asyncio.run(rich_stage.hold(way, stage))
     stage.clear()
     client = rich_client_on(sdk, name, home, stage.project, stage.state)
-    return Talk(request.param, way.edition, asyncio.run(hold(client, AGENT)), expected, stage)
+    return Talk(
+        request.param, way.edition, asyncio.run(hold(client, (str(forking_python()), *AGENT[1:]))), expected, stage
+    )
 
 
 def live(talk: Talk) -> Transcript:

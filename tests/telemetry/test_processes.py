@@ -13,17 +13,18 @@ from opentelemetry import trace
 
 import accord
 from accord.client import ConnectedAgent
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.telemetry.rig import CLIENT, IN_EVERY_EDITION, INTERNAL, SERVER, Telemetry
 from tests.transport.processes import SOURCES
 
 ROOT = Path(__file__).parents[2]
-AGENT = (sys.executable, str(Path(__file__).with_name("agent.py")))
+AGENT = str(Path(__file__).with_name("agent.py"))
 
 
 def connected(telemetry: Telemetry, **options: Any) -> ConnectedAgent:
     env = {"PYTHONPATH": f"{SOURCES}:{ROOT}"}
-    return accord.connect(*AGENT, telemetry.file, env=env, permission=lambda _: True, **options)
+    return accord.connect(str(forking_python()), AGENT, telemetry.file, env=env, permission=lambda _: True, **options)
 
 
 @IN_EVERY_EDITION
