@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
+from tests.needs import leave_one_of_those_in_want
 from tests.rows import choose_rows
 from tests.untested import (
     pytest_deselected,
@@ -83,12 +84,19 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     choose_rows(items)
+    leave_one_of_those_in_want(items)
     for item in items:
         for mark in item.iter_markers("timeout"):
             item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)
             break
         if (ROOT / "tests" / "interop") in item.path.parents:
             item.add_marker("interop")
+
+
+@pytest.fixture(scope="session")
+def schemas() -> Path:
+    """The folder with the official schema files (`v1/schema.json` and so on)."""
+    return Path(os.environ["ACCORD_SCHEMAS"])
 
 
 @pytest.fixture(scope="session")

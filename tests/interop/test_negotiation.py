@@ -11,6 +11,7 @@ import pytest
 
 import accord
 from accord.protocol import v1, v2
+from tests.interop.conftest import with_needs
 from tests.interop.programs import Program, accord_agent, agent_on, client_on, hold, is_gone
 from tests.limits import limit
 
@@ -31,7 +32,7 @@ SECONDS = limit(20.0)
 Find: TypeAlias = Callable[[str, str], Path]
 
 
-@pytest.fixture(params=["py", "ts"])
+@pytest.fixture(params=with_needs("py", "ts"))
 def sdk(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -16,12 +16,12 @@ import accord
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import GREETING, Stage
 from tests.forking_python import forking_python
-from tests.interop.conftest import HOMES
+from tests.interop.conftest import HOMES, with_needs
 from tests.interop.programs import PEERS, ROOT, Program, rich_agent_on
 from tests.limits import limit
 
 EDITIONS: dict[str, Any] = {"v1": "1", "v2": "2"}
-SERVERS = ["ts v1", "ts v2", "py v1", "py v2", "stdio-to-ws v1", "stdio-to-ws v2"]
+SERVERS = with_needs("ts v1", "ts v2", "py v1", "py v2", "stdio-to-ws v1", "stdio-to-ws v2")
 
 
 class Talks(NamedTuple):

@@ -13,7 +13,7 @@ from tests.conversations import rich_stage
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage
 from tests.forking_python import forking_python
-from tests.interop.conftest import HOMES
+from tests.interop.conftest import HOMES, with_needs
 from tests.interop.heard import Listener
 from tests.interop.programs import hold, is_gone, rich_client_on
 from tests.interop.record import Conversation
@@ -36,7 +36,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage(tmp_path_factory.mktemp("rich"))
 
 
-@pytest.fixture(scope="module", params=HOMES)
+@pytest.fixture(scope="module", params=with_needs(*HOMES))
 def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     sdk, name = request.param.split()
     home = request.getfixturevalue(HOMES[request.param])
