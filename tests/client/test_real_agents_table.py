@@ -24,8 +24,7 @@ from accord.errors import (
 )
 from accord.session.event import Event, MessageChunk, StateChanged, ToolChanged
 from accord.testing import AgentPeer, Answers, JsonRpcMessage, Recorder, ScriptedAgent, command_of, join
-from accord.testing.roles import Greeting
-from accord.testing.scripted import AgentScript
+from accord.testing.roles import AgentScript, Greeting
 from tests.limits import limit
 
 TOOL = {"toolCallId": "t1", "title": "Edit a.txt", "kind": "edit", "status": "pending"}

@@ -75,6 +75,7 @@ from accord.session.option import MADE_FROM, Choice, Command, Group, PermissionO
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from tests.session import events
 from tests.session.editions import plain
+from tests.tables import rows
 
 META = {"k": 1}
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
@@ -389,7 +390,7 @@ WITHOUT_SCHEMA = frozenset({"session/set_model"})
 
 
 @pytest.mark.usefixtures("schemas")
-@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.method not in WITHOUT_SCHEMA])
+@rows("sample", [sample for sample in SAMPLES if sample.method not in WITHOUT_SCHEMA])
 def test_what_is_said_is_what_the_official_schema_allows(sample: Sample) -> None:
     binding, params = said(sample.request)
     elicits = sample.method == "elicitation/create"
