@@ -20,6 +20,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Wish: TypeAlias = Literal["1", "2", "2-june"]
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2-june", "2"])
+# What an example does by itself, whatever its client speaks.
+IN_ONE_EDITION = pytest.mark.rotated("edition")
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +68,7 @@ async def test_echo_says_back_what_it_is_told(edition: Wish, project: Path) -> N
     assert [message.speaker for message in session.transcript.messages] == ["user", "agent"]
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_the_agent_on_the_bare_engine_asks_and_says_back_what_it_is_told(edition: Wish, project: Path) -> None:
     asked: list[str] = []
@@ -118,6 +121,7 @@ async def test_streaming_shows_a_plan_thoughts_tool_calls_and_an_answer_in_piece
 # --- permission
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: Wish, project: Path) -> None:
     notes = project / "notes.txt"
@@ -217,6 +221,7 @@ async def test_settings_are_offered_chosen_and_checked(edition: Wish, project: P
 # --- MCP
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> None:
     pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
@@ -235,6 +240,7 @@ async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> 
     assert [divided.status, multiplied.status] == ["failed", "failed"]
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, project: Path) -> None:
     pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
@@ -249,6 +255,7 @@ async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, proje
 # --- memory
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_memory_knows_after_a_restart_what_was_said(edition: Wish, project: Path, state: Path) -> None:
     async with started("agents/memory.py", edition) as agent:
@@ -298,6 +305,7 @@ async def test_login_is_needed_once_and_can_be_undone(edition: Wish, project: Pa
     assert offers == [["guest"] if edition == "2-june" else ["terminal", "guest"]]
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_a_login_in_a_terminal_holds_for_every_start(edition: Wish, project: Path) -> None:
     program = str(EXAMPLES / "agents" / "login.py")

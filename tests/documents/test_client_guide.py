@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
 AGENTS = ROOT / "examples" / "agents"
 EDITIONS = pytest.mark.parametrize("edition", ["1", "2-june", "2"])
+# What a program of the guide does by itself, whatever its agent speaks.
+IN_ONE_EDITION = pytest.mark.rotated("edition")
 
 
 def blocks(heading: str) -> list[str]:
@@ -103,6 +105,7 @@ def test_the_script_without_await_prints_the_text(machine: Machine) -> None:
 # --- the sections
 
 
+@IN_ONE_EDITION
 @EDITIONS
 def test_the_events_of_the_guide_are_those_that_come(machine: Machine, edition: str) -> None:
     said = machine.run(
@@ -149,6 +152,7 @@ agent.run()
 """
 
 
+@IN_ONE_EDITION
 @EDITIONS
 def test_the_errors_of_the_guide_are_those_that_are_raised(machine: Machine, edition: str, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text(FAILING, encoding="utf-8")

@@ -79,6 +79,7 @@ async def test_what_a_client_serves_hangs_below_the_tool_call(
         assert served == []
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_handler_in_a_thread_has_the_turn_as_its_current_span(
     telemetry: Telemetry, tmp_path: Path, edition: Any
@@ -93,6 +94,7 @@ async def test_a_handler_in_a_thread_has_the_turn_as_its_current_span(
     assert path == ["session/prompt", "session/prompt", "framework run", "execute_tool look", "framework tool"]
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_handler_that_fails_is_a_failed_span_without_its_text(
     telemetry: Telemetry, tmp_path: Path, edition: Any
@@ -109,6 +111,7 @@ async def test_a_handler_that_fails_is_a_failed_span_without_its_text(
     assert "secret" not in str(telemetry.spans)
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_cancelled_turn_ends_its_spans_without_a_failure(
     telemetry: Telemetry, tmp_path: Path, edition: Any
