@@ -6,6 +6,7 @@ whoever uses it, needs it too.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["leave_one_of_those_in_want", "needs_typescript"]
+__all__ = ["leave_one_of_those_in_want", "needs_package", "needs_typescript"]
 
 PEERS = Path(__file__).parents[1] / ".peers"
 SCHEMAS = "the official schemas are missing: set ACCORD_SCHEMAS to a folder with v1/schema.json and the others"
@@ -42,6 +43,11 @@ _FIXTURES: dict[str, Callable[[], str | None]] = {
 def needs_typescript() -> pytest.MarkDecorator:
     """The mark of a row whose fixture asks for the TypeScript SDK only when it runs."""
     return pytest.mark.needs(_typescript() is None, _typescript() or "")
+
+
+def needs_package(name: str, how: str) -> pytest.MarkDecorator:
+    """The mark of a test whose programs import a package: `importorskip` would import it here, too."""
+    return pytest.mark.needs(importlib.util.find_spec(name) is not None, how)
 
 
 def leave_one_of_those_in_want(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.needs import needs_package
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -22,6 +23,7 @@ Wish: TypeAlias = Literal["1", "2", "2-june"]
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2-june", "2"])
 # What an example does by itself, whatever its client speaks.
 IN_ONE_EDITION = pytest.mark.rotated("edition")
+NEEDS_MCP = needs_package("mcp", 'the official MCP package is missing: pip install "accord[mcp]"')
 
 
 @pytest.fixture(autouse=True)
@@ -221,10 +223,10 @@ async def test_settings_are_offered_chosen_and_checked(edition: Wish, project: P
 # --- MCP
 
 
+@NEEDS_MCP
 @IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> None:
-    pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
     sums = accord.McpServer("sums", command=str(forking_python()), args=[str(EXAMPLES / "agents" / "mcp_server.py")])
     async with started("agents/mcp_tools.py", edition) as agent:
         session = await agent.new_session(project, mcp_servers=[sums])
@@ -240,10 +242,10 @@ async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> 
     assert [divided.status, multiplied.status] == ["failed", "failed"]
 
 
+@NEEDS_MCP
 @IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, project: Path) -> None:
-    pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
     broken = accord.McpServer("broken", command=str(project / "nothing"))
     async with started("agents/mcp_tools.py", edition) as agent:
         session = await agent.new_session(project, mcp_servers=[broken])
