@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import functools
 import gc
 import hashlib
@@ -36,12 +35,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["forking_python"]
 
 SOURCES = str(Path(__file__).parents[1] / "src")
 STDERR = 2
 # Where a program tells what it imported: a high number, so that its own files have the usual ones.
-REPORT = 1_000
+REPORT = 200
 SIZE = 8
 JOINED, GONE = "joined", "gone"
 MOST_FILES = 65_536
@@ -112,6 +114,8 @@ def forking_python(python: str = sys.executable, imports: str = "accord.client a
     try:
         fcntl.flock(turn, fcntl.LOCK_EX)
         if not _join(folder):
+            # A server that ended meanwhile has removed it.
+            folder.mkdir(mode=0o700, exist_ok=True)
             _start(folder, program, [python, "-P", __file__, str(folder), imports])
             assert _join(folder)
     finally:
@@ -168,6 +172,7 @@ class Server:
         (folder / "socket").unlink(missing_ok=True)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(folder / "socket"))
+        self._inode = (folder / "socket").stat().st_ino
         self._listener.listen(128)
         self._reports, self._report = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._woken, self._waker = socket.socketpair()
@@ -196,8 +201,16 @@ class Server:
             is_used = is_used or bool(self._users)
         for child in self._children:
             _kill(child, signal.SIGKILL)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._clear()
         return None
+
+    def _clear(self) -> None:
+        """Remove the folder, but not that of a server that follows."""
+        turn = os.open(self._folder, os.O_RDONLY)
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if (self._folder / "socket").stat().st_ino == self._inode:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        os.close(turn)
 
     def _watch(self, source: socket.socket, callback: Callable[[socket.socket], Asked | None]) -> None:
         self._selector.register(source, selectors.EVENT_READ, callback)
