@@ -17,6 +17,7 @@ from hypothesis import settings
 
 from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
+from tests.needs import leave_one_of_those_in_want
 from tests.rows import choose_rows
 from tests.untested import (
     pytest_deselected,
@@ -86,6 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     choose_rows(items)
+    leave_one_of_those_in_want(items)
     for item in items:
         for mark in item.iter_markers("timeout"):
             item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)
@@ -111,6 +113,12 @@ def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in functions:
         monkeypatch.setitem(function.__kwdefaults__, "grace_seconds", limit(0.1))
     monkeypatch.setattr(child, "TERMINATE_SECONDS", limit(0.1))
+
+
+@pytest.fixture(scope="session")
+def schemas() -> Path:
+    """The folder with the official schema files (`v1/schema.json` and so on)."""
+    return Path(os.environ["ACCORD_SCHEMAS"])
 
 
 @pytest.fixture(scope="session")
