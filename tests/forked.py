@@ -116,7 +116,8 @@ def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
 def _program_of(given: Mapping[str, Any]) -> Main | None:
     """What runs the program of a command; none where that is not one of Python, or only an interpreter does the same."""
     # Without a pipe it is the program of a user, with the terminal to itself.
-    if given["shell"] or given["pass_fds"] or given["p2cread"] == -1 or not isinstance(given["args"], list | tuple):
+    is_alone = given["p2cread"] == -1
+    if is_alone or given["shell"] or given["pass_fds"] or isinstance(given["args"], str | bytes):
         return None
     env, cwd = given["env"] or os.environ, given["cwd"] or "."
     variables = [{(name, each[name]) for name in each if name.startswith("PYTHON")} for each in (env, os.environ)]
