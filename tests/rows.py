@@ -65,10 +65,7 @@ def _sample(name: str, rows: Sequence[pytest.Item], day: int, *, long: int = 1) 
 
 
 def _values(row: pytest.Item) -> dict[str, int]:
-    """What the row has for each parameter: equal for one value, which need not be hashable.
-
-    Of stacked tables pytest's `indices` are those of the product, and tell no values.
-    """
+    """Which value each parameter has: rows with the same one share the object (pytest's own indices count the rows)."""
     callspec = getattr(row, "callspec", None)
     return {} if callspec is None else {name: id(value) for name, value in callspec.params.items()}
 

@@ -650,6 +650,7 @@ async def stays_behind(peer: AgentPeer) -> None:
     await peer.stay()
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.parametrize("extra", [(), ("--ignore-sigterm",)])
 async def test_13_a_program_that_does_not_leave_when_its_stdin_ends_is_gone_all_the_same(
     tmp_path: Path, extra: tuple[str, ...]
