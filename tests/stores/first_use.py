@@ -1,4 +1,4 @@
-"""Twenty processes in each of which four threads read events for the first time, as the readers of a store do.
+"""Forty processes in each of which four threads read events for the first time, as the readers of a store do.
 
 They are forks of this one, which has read none: an interpreter for each would cost more than all of it.
 """
@@ -12,7 +12,7 @@ from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores.text import decode_event
 
-PROCESSES = 20
+PROCESSES = 40
 TEXTS = [b'{"event":"%b","id":"x"}' % str(kind.__struct_config__.tag).encode() for kind in typing.get_args(Event)]
 
 
