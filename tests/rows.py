@@ -55,7 +55,7 @@ def _rotate(name: str, rows: Sequence[pytest.Item], dimensions: tuple[str, ...])
 
 def _sample(name: str, rows: Sequence[pytest.Item], day: int, *, long: int = 1) -> None:
     """Leave one of so many rows; of the others one of `long` is long."""
-    rows = [row for row in rows if not row.get_closest_marker("long")]
+    rows = [row for row in rows if not any(row.get_closest_marker(run) for run in ("long", "every"))]
     day = min(day, len(rows))
     left_out = 0
     for number, row in enumerate(rows):

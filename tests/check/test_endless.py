@@ -46,7 +46,7 @@ def test_a_check_of_an_endless_agent_stays_small_and_ends_with_a_verdict(kind: s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("edition", ["1", "2", "2-june"])
+@pytest.mark.parametrize("edition", ["1", *(pytest.param(each, marks=pytest.mark.every) for each in ("2", "2-june"))])
 @pytest.mark.parametrize("kind", ["updates", "line", "notifications", "requests", "brackets"])
 def test_a_check_of_any_endless_agent_stays_small(kind: str, edition: str, tmp_path: Path) -> None:
     status, peak, said = measured(["--edition", edition, *BOUNDS, "--", *PROGRAM, kind], tmp_path)

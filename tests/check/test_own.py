@@ -27,6 +27,14 @@ EXAMPLES = [
     *sorted(path for path in (ROOT / "examples/agents").glob("*.py") if path.name != "mcp_server.py"),
     ROOT / "examples/engine_agent.py",
 ]
+# An example says the same in each edition: `--long` has one of them.
+IN_EACH = [
+    pytest.param(
+        path, edition, id=f"{path.stem}-{edition}", marks=[] if (number + place) % 3 == 0 else [pytest.mark.every]
+    )
+    for number, path in enumerate(EXAMPLES)
+    for place, edition in enumerate(EDITIONS)
+]
 METHODS = {"login.py": "guest"}
 # v1 wants an MCP client of everybody, and most examples have no use for one: advisory.
 OWED: dict[tuple[str, EditionName], list[str]] = {
@@ -89,7 +97,9 @@ class Obliging:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "edition", ["v2", *(pytest.param(each, marks=pytest.mark.every) for each in ("v1", "v2_june"))]
+)
 @pytest.mark.usefixtures("forked_interpreters")
 async def test_the_coding_agent_conforms_with_a_model_on_loopback(edition: EditionName, tmp_path: Path) -> None:
     async with serve(*[Obliging()] * 1000) as model:
@@ -128,8 +138,7 @@ async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("path", "edition"), IN_EACH)
 @pytest.mark.usefixtures("forked_interpreters")
 async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: Path) -> None:
     argv = [PYTHON, str(path)]

@@ -141,14 +141,14 @@ def test_after_a_signal_everything_is_set_back(bench: Bench, edition: str, momen
     assert bench.once.exists()
 
 
-@pytest.mark.long
+@pytest.mark.sampled(len(MORE_MOMENTS), long=6)
 @pytest.mark.parametrize(("edition", "moment", "number"), MORE_MOMENTS)
 def test_after_a_signal_at_any_moment(bench: Bench, edition: str, moment: str, number: signal.Signals) -> None:
     interrupted(bench, edition, moment, number)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(each, marks=pytest.mark.every) for each in range(5, 20))])
 def test_after_a_signal_at_a_random_moment(bench: Bench, seed: int) -> None:
     dice = random.Random(seed)
     process = bench.start(dice.choice(["1", "2"]), only=())

@@ -14,10 +14,14 @@ from tests.hostile.stage import MAX_MEMORY_KIB, Stage, assert_clean
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc: run it on Linux")
 
 EVERYDAY = everyday()
+# Of the others every third is long, so that every topic is in it.
+LONG = frozenset([name for name in rows() if name not in EVERYDAY][::3])
 
 
 def marked(row: Row) -> object:
-    return pytest.param(row, id=row.name, marks=() if row.name in EVERYDAY else pytest.mark.long)
+    """The row of a table, with the mark of its run."""
+    others = pytest.mark.long if row.name in LONG else pytest.mark.every
+    return pytest.param(row, id=row.name, marks=() if row.name in EVERYDAY else others)
 
 
 def rule_words(stage: Stage, rules: tuple[str, ...]) -> list[str]:
@@ -46,7 +50,7 @@ def assert_held(row: Row, stage: Stage, outcome: Outcome, again: Again | None = 
     assert outcome.memory_kib <= MAX_MEMORY_KIB, f"{row.name}: {outcome.memory_kib // 1024} MiB"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(6, long=3)
 @pytest.mark.parametrize("row", [marked(row) for row in rows().values()])
 def test_a_trick_in_a_run_gets_nothing_that_nobody_allowed(row: Row, tmp_path: Path) -> None:
     stage = Stage(tmp_path)
