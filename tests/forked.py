@@ -139,6 +139,7 @@ def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
+        _keep_coverage()
         os._exit(status)
 
 
@@ -207,6 +208,14 @@ def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper | None:
     # stderr by lines, the others by blocks where they are no terminal.
     by_lines = number == STDERR or os.isatty(number)
     return io.TextIOWrapper(binary, encoding="utf-8", errors=errors, line_buffering=by_lines)
+
+
+def _keep_coverage() -> None:
+    coverage = sys.modules.get("coverage")
+    measured = coverage and coverage.Coverage.current()
+    if measured:
+        measured.stop()
+        measured.save()
 
 
 def _flush() -> None:
