@@ -20,12 +20,12 @@ GENERATED = "generated"
 TOP = "accord"
 
 
-def code_lines(text: str) -> int:
-    """The code lines of one module."""
+def code_lines(text: str, tree: ast.Module | None = None) -> int:
+    """The code lines of one module, which may be parsed already."""
     written = {
         number for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")
     }
-    return len(written - _left_out(ast.parse(text)))
+    return len(written - _left_out(tree or ast.parse(text)))
 
 
 def _left_out(tree: ast.Module) -> set[int]:

@@ -1,17 +1,18 @@
-"""A program of ours in a process of its own that begins with the imports of this one: a fork, no new interpreter.
+"""Programs of Python in processes of their own that begin with the imports of this one: forks, no new interpreters.
 
-It has real pipes or a real terminal, its own directory, environment, signals and exit status, and ends by real signals.
-What it has not is an interpreter that starts from nothing: where that is the subject (what is imported, what
-`python -m`, an entry point or a variable of Python does), start one.
+A fork has real pipes or a real terminal, its own directory, environment, signals and exit status, and ends by real
+signals. What it has not is an interpreter that starts from nothing: where that is the subject (what is imported, what
+`python -m`, an entry point or a variable of Python does), start one. `/proc` shows the environment and the arguments of
+this process for it. A fork may not open a SQLite file that is open here: it would take the locks of this process for
+its own.
 
-A fork shares the open databases of the test with it: SQLite then takes the locks of the one for those of the other.
-
-The agents of ours that it starts by `python -P -m`, and those of the tests that are a file, are forks of it in the same
-way.
+`ForkedProgram` runs a function; within `forked_python` every `python program.py …` and `python -m program …` that
+anybody starts is a fork, however deep in the product. What a fork starts by such a command is one, too.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import functools
@@ -28,11 +29,17 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-__all__ = ["ForkedProgram", "accord_command"]
+from _pytest.assertion.rewrite import AssertionRewritingHook
+
+from accord.transport import lineage
+
+__all__ = ["ForkedProgram", "accord_command", "forked_python"]
+
+Main: TypeAlias = Callable[[], int]
 
 # What a run of the command imports as it needs it: imported once here, and found by every fork.
 OF_THE_COMMAND = (
@@ -43,20 +50,17 @@ OF_THE_COMMAND = (
     *("accord.testing.program", "accord.testing.scripted", "accord.cli.verbs.agent"),
     *("accord.coder.__main__", "accord.coder.turns", "accord.coder.memory"),
 )
-# What is a fork where it is started as `python -P -m` of it, and the module that then has `main`.
-AGENTS = {
-    "accord": "accord.cli.main",
-    "accord.coder": "accord.coder.__main__",
-    "accord.testing.program": "accord.testing.program",
-    "accord.cli.compare_child": "accord.cli.compare_child",
-}
 
 STDERR = 2
-_KEPT: list[Any] = []
 MOST_FILES = 65_536
+ENDS = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
-_really_execute: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-_PARAMETERS = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # type: ignore[attr-defined]
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_PARAMETERS = tuple(inspect.signature(_execute).parameters)[1:]
+# The programs that are started now shall be forks.
+_wanted: list[tuple[str, ...]] = []
+# The streams of the process that was forked: one that is forgotten closes its descriptor, which is another's by then.
+_replaced: list[Any] = []
 
 
 class ForkedProgram(subprocess.Popen[bytes]):
@@ -65,7 +69,7 @@ class ForkedProgram(subprocess.Popen[bytes]):
     All else is as with `subprocess.Popen`: pipes, `communicate`, `send_signal`.
     """
 
-    def __init__(self, main: Callable[[], int], argv: Sequence[str], **options: Any) -> None:
+    def __init__(self, main: Main, argv: Sequence[str], **options: Any) -> None:
         self._main = main
         super().__init__(list(argv), **options)
 
@@ -74,68 +78,111 @@ class ForkedProgram(subprocess.Popen[bytes]):
 
 
 @functools.cache
-def accord_command() -> Callable[[], int]:
+def accord_command() -> Main:
     """`accord` for a `ForkedProgram`."""
     for name in OF_THE_COMMAND:
         importlib.import_module(name)
     return importlib.import_module("accord.cli.main").main  # type: ignore[no-any-return]
 
 
-def _fork(popen: Any, main: Callable[[], int], given: Mapping[str, Any]) -> None:
-    _flush()
-    popen.pid = os.fork()
-    if popen.pid == 0:
-        _run(main, given)
-    popen._child_created = True
-    ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-    popen._close_pipe_fds(*(given[name] for name in ends))
+@contextlib.contextmanager
+def forked_python(*imports: str) -> Iterator[None]:
+    """Every `python program.py …` and `python -m program …` that is started is a fork; with other options it is not.
+
+    `imports` are what the programs import; they are imported here, once.
+    """
+    for name in imports:
+        importlib.import_module(name)
+    # Counted: several tasks may start programs at once, and one leaves first.
+    _wanted.append(imports)
+    subprocess.Popen._execute_child = _fork_or_execute  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        _wanted.pop()
+        if not _wanted:
+            subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
 
 
-def _execute_agent(popen: Any, *values: Any) -> None:
-    """What `subprocess` of a forked program does: an agent of ours is forked, all else is executed."""
+def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
     given = dict(zip(_PARAMETERS, values, strict=True))
-    program, words = _program_of(given)
-    if program is not None:
-        given["args"] = words
-        _fork(popen, program, given)
+    main = _program_of(given)
+    if main is None:
+        _execute(popen, *values)
     else:
-        _really_execute(popen, *values)
+        _fork(popen, main, given)
 
 
-def _program_of(given: Mapping[str, Any]) -> tuple[Callable[[], int] | None, list[str]]:
-    """What our interpreter is to run, and its `sys.argv`; none where only an interpreter does the same."""
-    argv, env, cwd = [os.fspath(word) for word in given["args"]], given["env"] or os.environ, given["cwd"] or "."
+def _program_of(given: Mapping[str, Any]) -> Main | None:
+    """What runs the program of a command; none where that is not one of Python, or only an interpreter does the same."""
+    # Without a pipe it is the program of a user, with the terminal to itself.
+    if given["shell"] or given["pass_fds"] or given["p2cread"] == -1 or not isinstance(given["args"], list | tuple):
+        return None
+    env, cwd = given["env"] or os.environ, given["cwd"] or "."
     variables = [{(name, each[name]) for name in each if name.startswith("PYTHON")} for each in (env, os.environ)]
-    # An agent has pipes; without them it is the program of a user, with the terminal to itself.
-    is_agent = argv[0] == sys.executable and len(argv) > 1 and given["p2cread"] != -1
-    if not is_agent or variables[0] != variables[1] or not os.access(cwd, os.X_OK):
-        return None, []
-    if argv[1:3] == ["-P", "-m"] and argv[3] in AGENTS:
-        return functools.partial(_run_module, AGENTS[argv[3]]), argv[3:]
-    for path in (argv[1], f"{argv[1]}/__main__.py"):
-        if path.endswith(".py") and os.path.isfile(os.path.join(cwd, path)):  # noqa: PTH113, PTH118 - in a fork
-            return functools.partial(_run_file, path), argv[1:]
-    return None, []
+    if variables[0] != variables[1] or not os.access(cwd, os.X_OK):
+        return None
+    match list(map(os.fsdecode, given["args"])):
+        case [sys.executable, "-P", "-m", module, *words]:
+            return lambda: _run_module(module, words)
+        case [sys.executable, "-m", module, *words]:
+            return lambda: _run_module(module, words, Path.cwd())
+        case [sys.executable, "-W", action, script, *words] if _is_program(script, cwd):
+            return lambda: _run_script(script, words, action)
+        case [sys.executable, script, *words] if _is_program(script, cwd):
+            return lambda: _run_script(script, words)
+        case _:
+            return None
 
 
-def _run_module(name: str) -> int:
-    return importlib.import_module(name).main()  # type: ignore[no-any-return]
+def _is_program(path: str, cwd: str | os.PathLike[str]) -> bool:
+    program = Path(cwd, path)
+    return (program.suffix == ".py" and program.is_file()) or (program / "__main__.py").is_file()
 
 
-def _run_file(path: str) -> int:
-    sys.path.insert(0, str(Path(path).parent.absolute()))
+def _run_module(name: str, words: Sequence[str], folder: Path | None = None) -> int:
+    sys.argv = [name, *words]
+    if folder is not None:
+        sys.path.insert(0, str(folder))
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _run_script(path: str, words: Sequence[str], warn: Any = "ignore") -> int:
+    warnings.simplefilter(warn)
+    sys.argv = [path, *words]
+    if Path(path).is_file():
+        # For a folder `runpy` does it.
+        sys.path.insert(0, str(Path(path).parent.absolute()))
     runpy.run_path(path, run_name="__main__")
     return 0
 
 
-def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
-    """Be the program, and end with it."""
+def _fork(popen: Any, main: Main, given: Mapping[str, Any]) -> None:
+    """What `Popen` does where it starts a program: it returns when that has its session and its signals."""
+    _flush()
+    ready, begun = os.pipe()
+    popen.pid = os.fork()
+    if popen.pid == 0:
+        _run(main, given, begun)
+    popen._child_created = True
+    os.close(begun)
+    os.read(ready, 1)
+    os.close(ready)
+    popen._close_pipe_fds(*(given[name] for name in ENDS))
+
+
+def _run(main: Main, given: Mapping[str, Any], begun: int) -> NoReturn:
+    """Be the program, and end with it; the end of `begun` tells that it is one."""
     status = 1
     try:
-        _move(given)
+        begun = fcntl.fcntl(begun, fcntl.F_DUPFD, STDERR + 1)
+        _move(given, begun)
         _begin_anew(given["args"])
+        os.close(begun)
         status = _status_of(main)
         threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
@@ -143,7 +190,7 @@ def _run(main: Callable[[], int], given: Mapping[str, Any]) -> NoReturn:
         os._exit(status)
 
 
-def _status_of(main: Callable[[], int]) -> int:
+def _status_of(main: Main) -> int:
     try:
         return main()
     except SystemExit as error:
@@ -155,7 +202,7 @@ def _status_of(main: Callable[[], int]) -> int:
     return 1
 
 
-def _move(given: Mapping[str, Any]) -> None:
+def _move(given: Mapping[str, Any], begun: int) -> None:
     """The streams, the session, the directory and the environment that the program was given."""
     if given["start_new_session"]:
         os.setsid()
@@ -165,7 +212,8 @@ def _move(given: Mapping[str, Any]) -> None:
     for number, end in enumerate(ends):
         if end != -1:
             os.dup2(end, number)
-    os.closerange(STDERR + 1, MOST_FILES)
+    os.closerange(STDERR + 1, begun)
+    os.closerange(begun + 1, MOST_FILES)
     if given["preexec_fn"] is not None:
         given["preexec_fn"]()
     if given["cwd"] is not None:
@@ -181,16 +229,20 @@ def _begin_anew(argv: Sequence[str]) -> None:
     """What an interpreter has at its start, and pytest has changed."""
     # What there is stays: a collection would copy every page of it into this process.
     gc.freeze()
-    subprocess.Popen._execute_child = _execute_agent  # type: ignore[attr-defined]
+    subprocess.Popen._execute_child = _fork_or_execute  # type: ignore[attr-defined]
+    # What pytest wants at its end is not wanted at this one; what the product wants is.
+    atexit._clear()
+    if lineage._household._registered:
+        atexit.register(lineage._household.end_all)
     for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGUSR1):
         signal.signal(name, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.set_wakeup_fd(-1)
-    sys.argv = list(argv)
+    sys.argv = list(map(os.fsdecode, argv))
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
     streams = (("r", "surrogateescape"), ("w", "surrogateescape"), ("w", "backslashreplace"))
     opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
-    # One that is forgotten closes its descriptor, which is another's by now.
-    _KEPT.append((sys.stdin, sys.stdout, sys.stderr))
+    _replaced.append((sys.stdin, sys.stdout, sys.stderr))
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]
     logging.root.handlers.clear()
     logging.root.setLevel(logging.WARNING)

@@ -36,11 +36,11 @@ def _rotate(name: str, rows: Sequence[pytest.Item], dimensions: tuple[str, ...])
     """Leave one row of those that differ in these dimensions alone; returns those that are left."""
     groups: dict[tuple[tuple[str, int], ...], list[pytest.Item]] = {}
     for row in rows:
-        indices = _indices(row)
-        unknown = set(dimensions) - set(indices)
+        values = _values(row)
+        unknown = set(dimensions) - set(values)
         if unknown:
             raise pytest.UsageError(f"{row.nodeid}: rotated names {sorted(unknown)}, which are no parameters of it")
-        groups.setdefault(tuple(sorted((key, at) for key, at in indices.items() if key not in dimensions)), []).append(
+        groups.setdefault(tuple(sorted((key, at) for key, at in values.items() if key not in dimensions)), []).append(
             row
         )
     left = []
@@ -64,9 +64,10 @@ def _sample(name: str, rows: Sequence[pytest.Item], day: int, *, long: int = 1) 
             left_out += 1
 
 
-def _indices(row: pytest.Item) -> dict[str, int]:
+def _values(row: pytest.Item) -> dict[str, int]:
+    """Which value each parameter has: rows with the same one share the object (pytest's own indices count the rows)."""
     callspec = getattr(row, "callspec", None)
-    return {} if callspec is None else dict(callspec.indices)
+    return {} if callspec is None else {name: id(value) for name, value in callspec.params.items()}
 
 
 def _number(name: str) -> int:

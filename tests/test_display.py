@@ -30,6 +30,7 @@ from accord.display import (
     whole,
 )
 from tests.limits import limit
+from tests.tables import rows
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 TAGS = "".join(map(chr, range(0xE0000, 0xE0080)))
@@ -44,7 +45,7 @@ POISON = st.text(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("plain", "plain"),
@@ -72,7 +73,7 @@ def test_prose_keeps_what_people_write_and_nothing_that_steers_a_terminal(text: 
     assert prose(text) == shown
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("git status", "git status"),

@@ -42,6 +42,7 @@ from accord.errors import (
     UnsupportedVersion,
     request_error,
 )
+from tests.tables import rows
 
 CODES: dict[int, type[RequestError]] = {
     -32700: ParseError,
@@ -114,8 +115,8 @@ def test_no_class_has_a_code_that_is_not_in_the_table() -> None:
     assert {kind.code: kind for kind in RequestError.__subclasses__()} == CODES
 
 
-@pytest.mark.parametrize("code", [-32000, -32001, -32603, -32800, 0, 401])
-@pytest.mark.parametrize(
+@rows("code", [-32000, -32001, -32603, -32800, 0, 401])
+@rows(
     ("reason", "kind"),
     [
         ("auth_required", AuthRequired),
@@ -263,11 +264,10 @@ def test_there_is_an_example_of_every_class() -> None:
     assert {type(error).__name__ for error in EXAMPLES} == {*defined(), "AccordError"}
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize(
+@rows("error", EXAMPLES)
+@rows(
     "again",
     [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))],  # noqa: S301 - our own bytes
-    ids=["copy", "deepcopy", "pickle"],
 )
 def test_a_copy_is_another_object_with_the_same_facts(error: AccordError, again: Any) -> None:
     twin = again(error)

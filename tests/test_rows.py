@@ -16,9 +16,9 @@ EDITIONS, SHAPES = 3, 4
 class Row:
     """A row of a table, as far as the choice looks at it."""
 
-    def __init__(self, name: str, indices: dict[str, int], marks: tuple[pytest.MarkDecorator, ...]) -> None:
-        self.nodeid = f"{name}[{'-'.join(map(str, indices.values()))}]"
-        self.callspec = SimpleNamespace(indices=indices)
+    def __init__(self, name: str, params: dict[str, int], marks: tuple[pytest.MarkDecorator, ...]) -> None:
+        self.nodeid = f"{name}[{'-'.join(map(str, params.values()))}]"
+        self.callspec = SimpleNamespace(params=params)
         self.marks = [mark.mark for mark in marks]
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
@@ -51,9 +51,21 @@ def test_without_a_mark_the_default_run_has_all() -> None:
 def test_a_rotated_dimension_has_one_value_for_each_of_the_others_and_all_over_the_table() -> None:
     rows = table(pytest.mark.rotated("edition"))
     assert counts(rows) == {"default": 4, "long": 0, "every": 8}
-    left = [row.callspec.indices for row in rows if row.run == "default"]
+    left = [row.callspec.params for row in rows if row.run == "default"]
     assert {each["shape"] for each in left} == set(range(SHAPES))
     assert {each["edition"] for each in left} == set(range(EDITIONS))
+
+
+@pytest.mark.rotated("edition")
+@pytest.mark.parametrize("shape", range(SHAPES))
+@pytest.mark.parametrize("edition", range(EDITIONS))
+def test_of_a_stacked_table_as_this_one_no_shape_has_two_rows(
+    request: pytest.FixtureRequest, edition: int, shape: int
+) -> None:
+    assert (edition, shape) in product(range(EDITIONS), range(SHAPES))
+    rows: list[Any] = [item for item in request.session.items if item.name.startswith(request.function.__name__)]
+    shapes = [row.callspec.params["shape"] for row in rows if not row.get_closest_marker("every")]
+    assert len(shapes) == len(set(shapes))
 
 
 def test_of_sampled_rows_the_rest_is_long_or_a_part_of_it() -> None:

@@ -413,6 +413,8 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.usefixtures("short_graces")
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str, tmp_path: Path) -> None:
@@ -453,6 +455,7 @@ async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str,
     await until(lambda: asyncio.all_tasks() <= tasks)
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_an_mcp_server_is_gone_with_its_client(edition: str, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"

@@ -613,7 +613,7 @@ async def test_what_was_spawned_ends_with_its_session() -> None:
 
 
 async def test_hundreds_of_turns_that_all_wait_for_a_permission_come_to_their_end(tmp_path: Path) -> None:
-    count = 500
+    count = 200
 
     def reply(turn: BlockingTurn) -> None:
         turn.say("allowed" if turn.request_permission("Go on?") else "refused")

@@ -15,6 +15,7 @@ import pytest
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, choose
+from tests.forked import forked_python
 from tests.limits import limit
 
 PROGRAM = str(Path(__file__).with_name("blocking_agent.py"))
@@ -34,7 +35,8 @@ async def running(
     state: Path, edition: str = "v1", *, grace: float = 1.0
 ) -> AsyncIterator[tuple[ProcessTransport, Hand]]:
     """The program; at the end its stdin is closed, and nobody helps it to end before 30 seconds have passed."""
-    child = await spawn(sys.executable, PROGRAM, str(grace), env={"XDG_STATE_HOME": str(state)}, grace_seconds=30.0)
+    with forked_python():
+        child = await spawn(sys.executable, PROGRAM, str(grace), env={"XDG_STATE_HOME": str(state)}, grace_seconds=30.0)
     hand = Hand(child, edition)
     try:
         assert "result" in await hand.request("initialize", HELLO[edition])
@@ -49,6 +51,7 @@ def left(child: ProcessTransport) -> list[str]:
     return line.removeprefix("left: ").split(", ")
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_fifty_turns_at_once_with_a_question_each_come_to_their_end(edition: str, tmp_path: Path) -> None:
     order = random.Random(13)
@@ -92,6 +95,7 @@ async def stop_reason(hand: Hand, session: str, prompt: Any) -> str:
     return str(result["stopReason"])
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_cancel_ends_the_turn_of_a_handler_that_sleeps_and_the_program_ends_within_the_grace(
     tmp_path: Path,
 ) -> None:

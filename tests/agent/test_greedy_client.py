@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peak memory in 
 
 AGENT = Path(__file__).parent / "giving_agent.py"
 MAX_MIB = 200
-STILL_SECONDS = 2.0
+STILL_SECONDS = 1.0
 
 
 def peak_mib(pid: int) -> float:

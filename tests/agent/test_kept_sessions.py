@@ -15,7 +15,7 @@ from accord.stores.interface import PAGE_EVENTS, Store
 from tests.agent.rig import IN_EVERY_EDITION, agent_of, served
 from tests.agent.sessions import CWD, messages, reopen, reopening
 
-MESSAGES = 6000
+MESSAGES = 3000
 NEW = {"cwd": CWD, "mcpServers": []}
 
 
@@ -55,6 +55,7 @@ async def fill(store: Store, count: int = MESSAGES) -> None:
         await store.append("long", events)
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("replay", [True, False])
 async def test_no_more_than_a_page_is_read_at_once(edition: str, *, replay: bool) -> None:
@@ -71,6 +72,7 @@ async def test_no_more_than_a_page_is_read_at_once(edition: str, *, replay: bool
         assert (await hand.turn("long", "more")).text == "You said: more"
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_session_is_opened_while_a_long_one_is_told(edition: str, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "sessions.db")
@@ -86,6 +88,7 @@ async def test_a_session_is_opened_while_a_long_one_is_told(edition: str, tmp_pa
     await store.close()
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_what_was_broken_off_far_from_the_end_of_the_log_is_healed(edition: str) -> None:
     store = Counting()

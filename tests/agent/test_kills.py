@@ -24,6 +24,7 @@ import pytest
 
 from tests.agent.received import Received
 from tests.agent.rig import IN_EVERY_EDITION
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, is_database
 from tests.transport.processes import until
@@ -237,7 +238,7 @@ async def living(known: Knowledge) -> AsyncIterator[tuple[asyncio.subprocess.Pro
     """An agent that was started; it and all that it started are gone afterwards."""
     family = secrets.token_hex(8)
     complaints = known.folder / "stderr"
-    with complaints.open("wb") as stderr:
+    with complaints.open("wb") as stderr, forked_python(AGENT):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", AGENT, known.place),
             cwd=ROOT,
@@ -344,7 +345,7 @@ async def test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_star
     assert await is_extinct(family)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.rotated("edition")
 @pytest.mark.timeout(300)
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
@@ -355,6 +356,7 @@ async def test_what_a_client_received_survives_every_kill(
 
 
 @pytest.mark.long
+@pytest.mark.rotated("place")
 @pytest.mark.timeout(1800)
 @IN_BOTH_STORES
 @IN_EVERY_EDITION

@@ -37,7 +37,7 @@ from accord.errors import CallTimeout, LocalProtocolError
 from accord.protocol.model import Unknown
 from accord.session.client_requests import McpServer
 from accord.session.content import Annotations, Audio, Icon, Image, Link, Resource, Text
-from tests.agent.mcp_servers.starting import crude, friendly, listening
+from tests.agent.mcp_servers.starting import crude, forked, friendly, listening
 from tests.limits import limit
 from tests.transport.processes import exists, runs, until
 
@@ -46,6 +46,8 @@ LONG = 30.0
 # What a server that never answers is given.
 SHORT = 0.5
 WAYS: tuple[Literal["http", "sse"], ...] = ("http", "sse")
+
+pytestmark = pytest.mark.usefixtures("short_graces")
 
 
 @asynccontextmanager
@@ -75,6 +77,13 @@ def text_of(result: McpResult) -> str:
 
 def descriptors() -> set[str]:
     return {entry.name for entry in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_forks() -> Iterator[None]:
+    """One that starts from nothing is in `test_servers_die_with_us_when_we_are_killed`."""
+    with forked():
+        yield
 
 
 # --- what works
@@ -327,14 +336,14 @@ async def test_silence_is_told_with_the_time_that_was_given() -> None:
 
 
 async def test_a_server_that_was_too_slow_is_ended_before_anybody_closes() -> None:
-    async with await open_servers([crude("hang")], cwd="/", start_timeout_seconds=2.0) as servers:
+    async with await open_servers([crude("hang")], cwd="/", start_timeout_seconds=limit(1.0)) as servers:
         pid = int(servers.failures[0].reason.split()[-1])
         assert await until(lambda: not exists(pid))
 
 
 async def test_nonsense_is_told_with_an_example() -> None:
     # The nonsense is on its way before the handshake is; a time that is too short could only miss it.
-    failure = await failure_of(crude("nonsense"), seconds=2.0)
+    failure = await failure_of(crude("nonsense"), seconds=limit(1.0))
     assert "Welcome!" in failure.reason
 
 
@@ -377,7 +386,7 @@ async def test_an_address_that_is_none_is_told() -> None:
 @contextmanager
 def serving(handler: type[Quiet]) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
         server.shutdown()
@@ -536,7 +545,8 @@ async def test_a_server_at_an_address_that_dies_in_a_call_is_told(way: Literal["
             assert servers.tools == []
 
 
-async def test_a_server_that_closes_its_output_is_told() -> None:
+async def test_a_server_that_closes_its_output_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.child.EXIT_SECONDS", limit(0.1))
     async with opened(crude("shut")) as servers:
         with pytest.raises(McpServerLost) as lost:
             await servers.call("do")
@@ -558,6 +568,13 @@ async def test_a_timeout_returns_in_time_and_tells_the_server(tmp_path: Path) ->
     await give_up_on_a_call("stdio", tmp_path, with_timeout=True)
 
 
+def let_pass(seconds: float) -> None:
+    """It is that much later for all that waits in the loop."""
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    loop.time = lambda: now() + seconds  # type: ignore[method-assign]
+
+
 @pytest.mark.parametrize("way", ["stdio", "http", "sse"])
 async def test_a_cancelled_call_ends_at_once_and_tells_the_server(
     way: Literal["stdio", "http", "sse"], tmp_path: Path
@@ -571,11 +588,11 @@ async def give_up_on_a_call(way: Literal["stdio", "http", "sse"], tmp_path: Path
 
     async def give_up(server: McpServer) -> None:
         async with opened(server) as servers:
-            # Whoever waits with a timeout gives the call time to begin.
-            seconds = 3.0 if with_timeout else None
-            call = asyncio.create_task(servers.call("wait", arguments, timeout_seconds=seconds))
+            call = asyncio.create_task(servers.call("wait", arguments, timeout_seconds=LONG if with_timeout else None))
             assert await until(started.exists)
-            if not with_timeout:
+            if with_timeout:
+                let_pass(LONG)
+            else:
                 call.cancel()
             (outcome,) = await asyncio.gather(call, return_exceptions=True)
             assert isinstance(outcome, McpCallTimeout if with_timeout else asyncio.CancelledError)
@@ -623,7 +640,7 @@ async def test_after_close_nothing_is_left() -> None:
         good = await open_servers([friendly(), http, sse, crude("plain")], cwd="/", start_timeout_seconds=LONG)
         assert good.failures == []
         broken = [crude("stubborn"), crude("hang"), crude("exit"), McpServer("m", command="/no/such/program")]
-        bad = await open_servers(broken, cwd="/", start_timeout_seconds=2.0)
+        bad = await open_servers(broken, cwd="/", start_timeout_seconds=limit(1.0))
         told = {failure.server: failure.reason for failure in bad.failures}
         assert set(told) == {"stubborn", "hang", "exit", "m"}
         grandchild = (await good.call("fork", server="friendly")).structured["result"]
@@ -678,7 +695,10 @@ async def test_a_cancelled_close_still_ends_the_programs() -> None:
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_a_server_that_ignores_a_goodbye_over_http_does_not_hold_up_the_end() -> None:
+async def test_a_server_that_ignores_a_goodbye_over_http_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("accord.agent.mcp.server_connection._REMOTE_CLOSE_SECONDS", limit(0.1))
     with listening("http") as (server, process):
         servers = await open_servers([server], cwd="/", start_timeout_seconds=LONG)
         assert servers.failures == []

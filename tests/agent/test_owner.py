@@ -22,6 +22,7 @@ from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
+from tests.forked import forked_python
 from tests.stores.places import IN_BOTH_STORES_LONG, open_place
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +53,8 @@ class Program:
 
 @contextlib.asynccontextmanager
 async def program(place: str, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
-    child = await spawn(sys.executable, "-m", PROGRAM, place, in_use, grace_seconds=10.0, cwd=ROOT)
+    with forked_python(PROGRAM):
+        child = await spawn(sys.executable, "-m", PROGRAM, place, in_use, grace_seconds=10.0, cwd=ROOT)
     running = Program(child, edition)
     try:
         assert "result" in await running.hand.request("initialize", HELLO[edition])
@@ -86,6 +88,7 @@ def assert_in_use(answer: dict[str, Any], session: str) -> None:
 # --- two processes
 
 
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(
@@ -105,6 +108,7 @@ async def test_a_session_that_another_process_has_open_is_refused_and_its_work_g
     assert (await statuses(place, session))[-1] == "completed"
 
 
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, place: str) -> None:
@@ -119,7 +123,8 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
         assert_in_use(await one.hand.request(*reopening(one.hand, session)), session)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.usefixtures("short_graces")
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("end", ["killed", "ended"])
@@ -136,6 +141,7 @@ async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: 
         assert (await other.hand.turn(session, "more")).text == "You said: more"
 
 
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, place: str) -> None:
@@ -177,6 +183,7 @@ async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_g
         assert (await other.hand.turn(session, "more")).text == "You said: more"
 
 
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @pytest.mark.parametrize("edition", FORKS)
 async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, place: str) -> None:
@@ -194,6 +201,7 @@ async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edi
 # --- one process
 
 
+@pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
 @IN_EVERY_EDITION
 async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, place: str) -> None:

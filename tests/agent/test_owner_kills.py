@@ -24,6 +24,7 @@ import pytest
 
 from accord.session.content import Text
 from accord.session.event import MessageChunk, ToolChanged
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.stores.places import IN_BOTH_STORES, LEASE_SECONDS, is_database, open_place
 
@@ -71,15 +72,13 @@ class Client:
 
     @classmethod
     async def start(cls, place: str) -> Client:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            PROGRAM,
-            place,
-            cwd=ROOT,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
+        with forked_python(PROGRAM):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", PROGRAM, place),
+                cwd=ROOT,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
         client = cls(process)
         await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         return client
@@ -315,10 +314,11 @@ async def contest(folder: Path, place: str, kills: int) -> None:
 @pytest.mark.timeout(180)
 @IN_BOTH_STORES
 async def test_one_session_two_processes_and_a_few_kills(tmp_path: Path, place: str) -> None:
-    await contest(tmp_path, place, 6 if is_database(place) else 20)
+    await contest(tmp_path, place, 6 if is_database(place) else 14)
 
 
 @pytest.mark.long
+@pytest.mark.rotated("place")
 @pytest.mark.timeout(1200)
 @IN_BOTH_STORES
 async def test_one_session_two_processes_and_two_hundred_kills(tmp_path: Path, place: str) -> None:

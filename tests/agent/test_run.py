@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import stat
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from accord.transport import Transport, memory_pair, spawn
 from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served
 from tests.agent.sessions import error_of, messages, reopen
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 from tests.transport.processes import runs, until
@@ -56,11 +57,13 @@ class Running:
             return lost
 
 
-@asynccontextmanager
-async def running(state: Path, edition: str = "v1") -> AsyncIterator[Running]:
+@contextlib.asynccontextmanager
+async def running(state: Path, edition: str = "v1", *, fresh: bool = False) -> AsyncIterator[Running]:
+    """A fork of this process; `fresh`: an interpreter that starts from nothing."""
     # What a program prints before it runs is still in its buffer then, as Python has it by default.
     environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), "PYTHONUNBUFFERED": None}
-    child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=limit(10.0))
+    with contextlib.nullcontext() if fresh else forked_python():
+        child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=limit(10.0))
     hand = Hand(child, edition)
     try:
         assert "result" in await hand.request("initialize", HELLO[edition])
@@ -71,7 +74,7 @@ async def running(state: Path, edition: str = "v1") -> AsyncIterator[Running]:
 
 @IN_EVERY_EDITION
 async def test_a_program_serves_the_client_that_started_it(edition: str, tmp_path: Path) -> None:
-    async with running(tmp_path, edition) as program:
+    async with running(tmp_path, edition, fresh=edition == "v1") as program:
         session = await program.hand.new_session(str(tmp_path))
         assert (await program.hand.turn(session, "hello")).text == "You said: hello"
     assert program.child.exit_status == 0
@@ -79,13 +82,14 @@ async def test_a_program_serves_the_client_that_started_it(edition: str, tmp_pat
 
 
 async def test_stray_prints_of_a_program_go_to_stderr(tmp_path: Path) -> None:
-    async with running(tmp_path) as program:
+    async with running(tmp_path, fresh=True) as program:
         session = await program.hand.new_session(str(tmp_path))
         assert (await program.hand.turn(session, "print")).text == "printed"
     for stray in ("before it runs", "a stray print", "a stray write", "a stray child", "after it ran"):
         assert stray in program.child.stderr_tail
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_program_ends_when_its_client_has_nothing_more_to_say(tmp_path: Path) -> None:
     """The end of stdin in the middle of a turn: the handler and its command are ended, and the status is 0."""
     async with running(tmp_path) as program:
@@ -142,6 +146,7 @@ async def test_sessions_are_kept_in_the_state_folder_for_their_owner_alone(tmp_p
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_two_programs_share_one_database(edition: str, tmp_path: Path) -> None:
     async with running(tmp_path, edition) as one, running(tmp_path, edition) as other:

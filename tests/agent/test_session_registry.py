@@ -97,6 +97,7 @@ async def publish(store: Hanging, caplog: pytest.LogCaptureFixture) -> None:
     store.go.set()
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_client_that_vanishes_while_the_store_hangs_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
     store = Hanging()
     calls: list[str] = []
@@ -110,6 +111,8 @@ async def test_a_client_that_vanishes_while_the_store_hangs_is_let_go(caplog: py
     assert "did not end in time" in caplog.text
 
 
+@pytest.mark.usefixtures("short_graces")
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
     edition: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -138,6 +141,8 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
     assert "could not be ended cleanly" in caplog.text
 
 
+@pytest.mark.usefixtures("short_graces")
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_client_that_vanishes_while_a_session_is_opened_leaves_none(edition: str) -> None:
     store = MemoryStore()

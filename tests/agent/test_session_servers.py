@@ -26,6 +26,7 @@ def server(edition: str, name: str) -> dict[str, Any]:
     return {"name": name, **argv, **({} if edition == "v1" else {"type": "stdio"})}
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("replay", [True, False])
 async def test_a_session_that_is_opened_again_while_it_is_open_has_the_servers_of_the_last_request(
@@ -54,6 +55,7 @@ async def test_a_session_that_is_opened_again_while_it_is_open_has_the_servers_o
         assert await until(lambda: not any(link.usable for link in (*first._links, *second._links)))
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_running_turn_keeps_the_servers_that_it_uses_until_its_end(edition: str) -> None:
     opened, goes_on = asyncio.Event(), asyncio.Event()
@@ -78,6 +80,7 @@ async def test_a_running_turn_keeps_the_servers_that_it_uses_until_its_end(editi
         assert await until(lambda: not seen[0]._links[0].usable)
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_session_that_is_closed_while_its_servers_change_leaves_none_of_them(edition: str) -> None:
     seen: list[Session] = []

@@ -389,6 +389,7 @@ async def test_what_is_on_its_way_out_when_a_load_comes_is_not_told_behind_it(ed
     assert messages(Heard(hand.received[replay:place])) == [("user", "go"), ("agent", "once")]
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_what_streams_during_a_load_is_told_once(edition: str, tmp_path: Path) -> None:
     stop = asyncio.Event()
@@ -891,6 +892,8 @@ async def test_work_beside_the_turns_that_fails_is_logged_and_harms_nobody(caplo
     assert "work beside the turns" in caplog.text
 
 
+@pytest.mark.usefixtures("short_graces")
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_client_that_vanishes_ends_its_turns_and_the_history_is_whole(edition: str) -> None:
     store, ended = MemoryStore(), asyncio.Event()

@@ -164,6 +164,7 @@ async def test_a_command_has_its_time_and_its_output_up_to_then(tree: Tree, *, b
         assert rig.client.kinds()[-3:] == [KillTerminal, ReadTerminal, ReleaseTerminal][: 3 * by_client]
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_nothing_of_a_stubborn_family_is_left_when_the_time_is_over(tree: Tree, *, by_client: bool) -> None:
     async with rig_of(tree, by_client=by_client) as rig:
@@ -317,6 +318,7 @@ async def test_a_command_needs_a_directory_on_the_machine_that_runs_it(tree: Tre
 # ── a terminal in hand ───────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_a_terminal_can_be_read_waited_for_killed_and_released(tree: Tree, *, by_client: bool) -> None:
     async with rig_of(tree, by_client=by_client) as rig, await rig.terminals.start(python(STUBBORN)) as terminal:
@@ -386,6 +388,7 @@ async def test_what_cannot_be_told_does_not_hide_the_error_before_it(tree: Tree,
         assert not rig.terminals._unreleased
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_closing_leaves_nothing_and_nothing_can_be_started_again(tree: Tree, *, by_client: bool) -> None:
     async with rig_of(tree, by_client=by_client) as rig:
@@ -602,6 +605,7 @@ async def test_an_end_that_cannot_be_told_is_raised_when_all_is_released(tree: T
         await rig.terminals._close()
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 @pytest.mark.usefixtures("impatient")
 async def test_a_client_that_hears_nothing_keeps_no_command(tree: Tree, *, by_client: bool) -> None:
@@ -618,6 +622,7 @@ async def test_a_client_that_hears_nothing_keeps_no_command(tree: Tree, *, by_cl
         assert await until(lambda: rig.ended(terminal.id))
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 @pytest.mark.usefixtures("impatient")
 async def test_closing_is_bounded_though_nobody_hears(tree: Tree, *, by_client: bool) -> None:
@@ -762,6 +767,7 @@ async def test_a_run_that_is_cancelled_while_it_is_shown_leaves_nothing(tree: Tr
         assert not rig.terminals.running
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing(tree: Tree, *, by_client: bool) -> None:
     pids: list[int] = []
@@ -779,6 +785,7 @@ async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing(tree: Tree,
         assert rig.told.events[-1].exit == TerminalExit(signal="SIGKILL")
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_a_run_that_is_cancelled_while_it_is_released_leaves_nothing(tree: Tree, *, by_client: bool) -> None:
     started: list[Terminal] = []
@@ -808,6 +815,7 @@ async def test_whoever_insists_on_cancelling_is_let_go(tree: Tree) -> None:
         gate.set()
 
 
+@pytest.mark.usefixtures("short_graces")
 @BOTH_WAYS
 async def test_a_close_that_is_cancelled_leaves_nothing(tree: Tree, *, by_client: bool) -> None:
     async with rig_of(tree, by_client=by_client) as rig:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.agent import Tool, ToolFailed, Turn
 from accord.agent.tool import checked_json, tool_content
@@ -278,6 +278,7 @@ async def test_input_and_output_are_what_they_were_when_they_were_given(edition:
     assert (call["rawInput"], call["rawOutput"]) == (value, value)
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -80,6 +80,7 @@ MISUSES: dict[str, Misuse] = {
 }
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 @pytest.mark.parametrize("name", MISUSES)
 async def test_an_author_gets_the_error_and_the_session_can_be_loaded(edition: str, name: str, tmp_path: Path) -> None:

@@ -7,31 +7,16 @@ calling a text of others our own, writing to a stream directly, or using a widge
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+import re
 
-import pytest
+from tests.architecture.sources import Source, calls_in, sources
 
-PACKAGE = Path(__file__).parents[2] / "src" / "accord"
-COMMAND = PACKAGE / "cli"
-CHAT = COMMAND / "chat"
-USERS = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "display.py")
 # Where streams are written: the screens, the lines beside them, the help, and what goes into a pipe as it is.
-WRITERS = {"status.py", "main.py", "show/screen.py", "run/output.py"}
+WRITERS = {"cli/status.py", "cli/main.py", "cli/show/screen.py", "cli/run/output.py"}
 # Where widgets of others are made from safe text.
-MAKERS = {CHAT / "widgets.py"}
+MAKERS = {"cli/chat/widgets.py"}
 WIDGETS = {"Static", "Markdown", "Content", "Option", "Selection", "Select", "SelectionList", "Input", "RichText"}
 LABELS = {"border_title", "border_subtitle", "title", "sub_title"}
-
-
-def name_of(module: Path) -> str:
-    return str(module.relative_to(PACKAGE))
-
-
-def calls(module: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
 
 
 def is_literal(node: ast.expr) -> bool:
@@ -40,30 +25,40 @@ def is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-@pytest.mark.parametrize("module", USERS, ids=name_of)
-def test_only_the_sanitiser_makes_safe_text_and_our_own_words_are_literals(module: Path) -> None:
-    for name, call in calls(module):
-        assert name != "SafeText", ast.unparse(call)
-        if name in {"own", "filled"}:
-            assert is_literal(call.args[0]), ast.unparse(call)
+def screens(folder: str, *, without: set[str]) -> list[Source]:
+    return [source for source in sources() if source.is_below(folder) and source.name not in without]
 
 
-@pytest.mark.parametrize("module", sorted(COMMAND.rglob("*.py")), ids=name_of)
-def test_nothing_is_written_beside_the_screens(module: Path) -> None:
-    if str(module.relative_to(COMMAND)) in WRITERS:
-        return
-    for name, call in calls(module):
-        assert name not in {"sys.stdout.write", "sys.stderr.write", "print", "cast"}, ast.unparse(call)
+def test_only_the_sanitiser_makes_safe_text_and_our_own_words_are_literals() -> None:
+    users = [source for source in sources() if source.name != "display.py"]
+    calls = [(source.name, name, call) for source in users for name, call in calls_in(source)]
+    assert [(where, ast.unparse(call)) for where, name, call in calls if name == "SafeText"] == []
+    ours = [(where, call) for where, name, call in calls if name in {"own", "filled"}]
+    assert [(where, ast.unparse(call)) for where, call in ours if not is_literal(call.args[0])] == []
 
 
-@pytest.mark.parametrize("module", sorted(set(CHAT.rglob("*.py")) - MAKERS), ids=name_of)
-def test_the_chat_makes_its_widgets_of_safe_text(module: Path) -> None:
-    for name, call in calls(module):
-        assert name.split(".")[0] not in WIDGETS, ast.unparse(call)
-        assert not name.endswith((".notify", ".from_markup", ".from_ansi")), ast.unparse(call)
-        if name in {"Button", "Checkbox"}:
-            assert is_literal(call.args[0]), ast.unparse(call)
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            target = node.targets[0].attr
-            assert target not in LABELS or is_literal(node.value) or module.name == "tool_call.py", ast.unparse(node)
+def test_nothing_is_written_beside_the_screens() -> None:
+    writing = {"sys.stdout.write", "sys.stderr.write", "print", "cast"}
+    calls = [(each.name, name) for each in screens("cli", without=WRITERS) for name, _ in calls_in(each)]
+    assert [(where, name) for where, name in calls if name in writing] == []
+
+
+def test_the_chat_makes_its_widgets_of_safe_text() -> None:
+    chat = screens("cli/chat", without=MAKERS)
+    calls = [(source.name, name, call) for source in chat for name, call in calls_in(source)]
+    assert [(where, ast.unparse(call)) for where, name, call in calls if takes_any_text(name)] == []
+    labelled = [(where, call) for where, name, call in calls if name in {"Button", "Checkbox"}]
+    assert [(where, ast.unparse(call)) for where, call in labelled if not is_literal(call.args[0])] == []
+    assert [(each.name, ast.unparse(node)) for each in chat for node in each.nodes if labels_by_text(node, each)] == []
+
+
+def takes_any_text(name: str) -> bool:
+    return re.split(r"[.(]", name, maxsplit=1)[0] in WIDGETS or name.endswith((".notify", ".from_markup", ".from_ansi"))
+
+
+def labels_by_text(node: ast.AST, source: Source) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr=target), *_], value=value):
+            return target in LABELS and not is_literal(value) and source.path.name != "tool_call.py"
+        case _:
+            return False

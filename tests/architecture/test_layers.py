@@ -7,23 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import accord
+from tests.architecture.sources import ROOT, Source, sources, strings_in
 from tests.limits import limit
-
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "accord"
-MODULES = sorted(PACKAGE.rglob("*.py"))
 
 CUPBOARDS = {"utils", "util", "helpers", "helper", "common", "core", "base", "misc", "manager"}
 # A public class with its documentation is the longest thing there is.
 MAX_LINES = 480
 HEAVY = ("accord.protocol.v2", "subprocess", "http", "ssl", "logging.config")
-
-
-def name_of(module: Path) -> str:
-    return str(module.relative_to(ROOT))
 
 
 def test_imports_point_one_way(tmp_path: Path) -> None:
@@ -34,15 +25,10 @@ def test_imports_point_one_way(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stdout
 
 
-def strings_in(module: Path) -> set[str]:
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-
-
 def test_no_import_by_name_reaches_a_dialect_plug_in() -> None:
     # The contracts see import statements; this sees `import_module("accord.simse")`.
-    others = [module for module in MODULES if PACKAGE / "simse" not in module.parents]
-    named = [(name_of(each), text) for each in others for text in strings_in(each) if text.startswith("accord.simse")]
+    others = [source for source in sources() if not source.is_below("simse")]
+    named = [(each.name, text) for each in others for text in strings_in(each) if text.startswith("accord.simse")]
     assert named == []
 
 
@@ -55,30 +41,28 @@ def test_no_plug_in_is_loaded_before_it_is_chosen() -> None:
 
 
 def test_there_is_a_package_to_look_at() -> None:
-    assert PACKAGE / "errors.py" in MODULES
+    assert "errors.py" in [source.name for source in sources()]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_no_module_is_a_cupboard(module: Path) -> None:
-    parts = module.relative_to(PACKAGE).with_suffix("").parts
-    words = {word for part in parts for word in part.strip("_").split("_")}
-    assert not words & CUPBOARDS
+def test_no_module_is_a_cupboard() -> None:
+    words = {word: source.name for source in sources() for part in source.parts for word in part.strip("_").split("_")}
+    assert {word: name for word, name in words.items() if word in CUPBOARDS} == {}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_a_module_says_what_it_knows(module: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
-    assert docstring
+def test_a_module_says_what_it_knows() -> None:
+    assert [source.name for source in sources() if not ast.get_docstring(source.tree)] == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_a_module_is_small_enough_to_be_one_room(module: Path) -> None:
-    text = module.read_text(encoding="utf-8")
-    lists = ast.Expr | ast.ImportFrom | ast.Assign | ast.If
-    parts = [part for part in ast.parse(text).body if getattr(part, "name", "") not in {"__getattr__", "__dir__"}]
-    only_lists = all(isinstance(part, lists) for part in parts)
-    # The front door of an edition, or of all, names everything behind it, one name a line.
-    assert len(text.splitlines()) <= MAX_LINES or (module.name == "__init__.py" and only_lists)
+def test_a_module_is_small_enough_to_be_one_room() -> None:
+    long = [source for source in sources() if len(source.text.splitlines()) > MAX_LINES]
+    # The `__init__` of an edition, or of all, names everything behind it, one name a line.
+    lists = [source.name for source in long if source.path.name == "__init__.py" and has_only_lists(source)]
+    assert [source.name for source in long if source.name not in lists] == []
+
+
+def has_only_lists(source: Source) -> bool:
+    parts = [part for part in source.tree.body if getattr(part, "name", "") not in {"__getattr__", "__dir__"}]
+    return all(isinstance(part, ast.Expr | ast.ImportFrom | ast.Assign | ast.If) for part in parts)
 
 
 def loaded_by(statement: str) -> set[str]:

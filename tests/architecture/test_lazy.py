@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "accord"
-MODULES = sorted(PACKAGE.rglob("*.py"))
-LAZY = [module for module in MODULES if module.name == "__init__.py" and "lazy_exports(" in module.read_text("utf-8")]
+from tests.architecture.sources import PACKAGE, ROOT, Source, sources, strings_in
+
+LAZY = [module for module in sorted(PACKAGE.rglob("__init__.py")) if "lazy_exports(" in module.read_text("utf-8")]
 
 # Started as a process of its own (`python -m`), never imported.
 PROGRAMS = {"accord.coder"}
@@ -76,18 +75,21 @@ def layers() -> dict[str, int]:
     return {name: len(rows) - height for height, row in enumerate(rows) for name in row}
 
 
-def strings_that_name_modules(module: Path) -> set[str]:
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {text for text in strings if text.startswith("accord.") and text.replace(".", "").replace("_", "").isalnum()}
+def strings_that_name_modules(source: Source) -> set[str]:
+    strings = (text for text in strings_in(source) if text.startswith("accord."))
+    return {text for text in strings if text.replace(".", "").replace("_", "").isalnum()} - PROGRAMS
 
 
-@pytest.mark.parametrize("module", [each for each in MODULES if each.parent != PACKAGE], ids=dotted)
-def test_no_string_that_names_a_module_points_upward(module: Path) -> None:
+def test_no_string_that_names_a_module_points_upward() -> None:
     height = layers()
-    own = height[module.relative_to(PACKAGE).parts[0]]
-    named = {text: height.get(text.split(".")[1], 0) for text in strings_that_name_modules(module)}
-    assert {text for text, other in named.items() if other > own} - PROGRAMS == set()
+    upward = [
+        (source.name, text)
+        for source in sources()
+        if len(source.parts) > 1
+        for text in strings_that_name_modules(source)
+        if height.get(text.split(".")[1], 0) > height[source.parts[0]]
+    ]
+    assert upward == []
 
 
 @pytest.mark.parametrize("is_on", [True, False])

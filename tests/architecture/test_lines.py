@@ -3,13 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "accord"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.architecture.sources import PACKAGE, Source, sources
 
 # What a line does, and the packages or modules in which it may stand.
 ALLOWED = {
@@ -67,18 +64,17 @@ def deeds(node: ast.AST) -> Iterator[str]:
             pass
 
 
-def is_allowed(module: Path, deed: str) -> bool:
-    path = module.relative_to(PACKAGE)
-    return bool({path.parts[0], path.as_posix()} & ALLOWED[deed])
+def is_allowed(source: Source, deed: str) -> bool:
+    return bool({source.name.partition("/")[0], source.name} & ALLOWED[deed])
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
-def test_a_line_stands_where_it_belongs(module: Path) -> None:
+def test_a_line_stands_where_it_belongs() -> None:
     found = [
-        (deed, getattr(node, "lineno", 0))
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        (source.name, deed, getattr(node, "lineno", 0))
+        for source in sources()
+        for node in source.nodes
         for deed in deeds(node)
-        if not is_allowed(module, deed)
+        if not is_allowed(source, deed)
     ]
     assert found == []
 

@@ -4,13 +4,11 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "accord"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.architecture.sources import ROOT, Source, sources
+
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
 # The two sides have a namespace each, and the short names in both (`accord.agent.Session`, `accord.client.Session`).
@@ -34,24 +32,16 @@ VAGUE = re.compile(r"\b(anybody|everybody|nobody|somebody|told|whoever)\b", re.I
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
 
-def name_of(module: Path) -> str:
-    return str(module.relative_to(ROOT))
-
-
-def tree_of(module: Path) -> ast.Module:
-    return ast.parse(module.read_text(encoding="utf-8"))
-
-
-def is_edition(module: Path) -> bool:
+def is_edition(source: Source) -> bool:
     """Whether a module holds the types of one edition, which have the specification's names in each of them."""
-    parts = module.relative_to(PACKAGE).parts
-    return parts[0] == "protocol" and (len(parts) > 2 or parts[1] == "draft_types.py")
+    parts = source.parts
+    return parts[0] == "protocol" and (len(parts) > 2 or parts[1] == "draft_types")
 
 
-def names_in(module: Path) -> Iterator[str]:
+def names_in(source: Source) -> Iterator[str]:
     """The module's own name, and those of its classes, functions, parameters and attributes."""
-    yield from module.relative_to(PACKAGE).with_suffix("").parts
-    for node in ast.walk(tree_of(module)):
+    yield from source.parts
+    for node in source.nodes:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name
@@ -65,9 +55,9 @@ def names_in(module: Path) -> Iterator[str]:
                 pass
 
 
-def docstrings_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def docstrings_in(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """The docstrings of a module below its heading, with their lines: also those behind an attribute."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))) if node.lineno > 1:
                 yield node.lineno, text.strip()
@@ -75,11 +65,10 @@ def docstrings_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def weak_prose_in(source: str) -> Iterator[tuple[int, str]]:
+def weak_prose_in(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """The weak words of a module's prose, with the line of their docstring."""
-    tree = ast.parse(source)
     heading = ast.get_docstring(tree) or ""
-    prose = [(1, heading, WEAK_HEADINGS), *((line, text, WEAK_DOCSTRINGS) for line, text in docstrings_in(tree))]
+    prose = [(1, heading, WEAK_HEADINGS), *((line, text, WEAK_DOCSTRINGS) for line, text in docstrings_in(nodes))]
     for line, text, weak in prose:
         if opening := weak.match(text):
             yield line, opening[0]
@@ -93,11 +82,11 @@ def words_of(name: str) -> set[str]:
 
 def test_two_public_classes_never_share_a_name() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
-    for module in MODULES:
-        if not is_edition(module):
-            for node in tree_of(module).body:
+    for source in sources():
+        if not is_edition(source):
+            for node in source.tree.body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    homes[node.name].append(name_of(module))
+                    homes[node.name].append(source.name)
     shared = {name: where for name, where in homes.items() if len(where) > 1 and name not in ONE_PER_SIDE}
     assert shared == {}
 
@@ -105,22 +94,21 @@ def test_two_public_classes_never_share_a_name() -> None:
 def test_the_names_that_both_sides_have_stand_once_on_each_side() -> None:
     for name in ONE_PER_SIDE:
         homes = [
-            module.relative_to(PACKAGE).parts[0]
-            for module in MODULES
-            for node in tree_of(module).body
+            source.parts[0]
+            for source in sources()
+            for node in source.tree.body
             if isinstance(node, ast.ClassDef) and node.name == name
         ]
         assert sorted(homes) == ["agent", "client"], name
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_no_name_is_a_retired_word(module: Path) -> None:
-    retired = {name: found for name in names_in(module) if (found := words_of(name) & RETIRED)}
-    assert retired == {}
+def test_no_name_is_a_retired_word() -> None:
+    homes = {name: source.name for source in sources() for name in names_in(source)}
+    assert {name: home for name, home in homes.items() if words_of(name) & RETIRED} == {}
 
 
 def test_headings_and_docstrings_begin_with_their_subject_and_name_who_acts() -> None:
-    weak = [(name_of(module), *found) for module in MODULES for found in weak_prose_in(module.read_text("utf-8"))]
+    weak = [(source.name, *found) for source in sources() for found in weak_prose_in(source.tree, source.nodes)]
     assert weak == []
 
 
@@ -142,7 +130,8 @@ def test_headings_and_docstrings_begin_with_their_subject_and_name_who_acts() ->
     ],
 )
 def test_weak_prose_is_found_in_every_docstring_and_not_in_code(source: str, found: list[tuple[int, str]]) -> None:
-    assert list(weak_prose_in(source)) == found
+    tree = ast.parse(source)
+    assert list(weak_prose_in(tree, list(ast.walk(tree)))) == found
 
 
 @pytest.mark.parametrize(
@@ -156,6 +145,7 @@ def test_the_words_of_a_name_are_found_however_it_is_written(name: str, words: s
 def test_every_word_of_the_glossary_is_in_use() -> None:
     words = re.findall(r"^\| \*\*(.+?)\*\* \|", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(words) > 10
-    used = {word for module in MODULES for name in names_in(module) for word in words_of(name)}
+    names = {name for source in sources() for name in names_in(source)}
+    used = {word for name in names for word in words_of(name)}
     plural = used | {f"{word}s" for word in used}
     assert [word for word in words if not set(re.findall("[a-z]+", word.lower())) <= plural] == []

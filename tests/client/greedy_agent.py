@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-STILL_SECONDS = 2.0
+STILL_SECONDS = 1.0
 SESSION = "s"
 FIRST = 1_000_000
 

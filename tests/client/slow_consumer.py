@@ -19,7 +19,7 @@ import accord
 from accord.session.event import Event, MessageChunk
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-STALL_SECONDS = 1.0
+STALL_SECONDS = 0.5
 
 
 class Gauge:

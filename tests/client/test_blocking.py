@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ from typing import Any
 import pytest
 
 import accord
+from accord.client import blocking
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk, StateChanged
 from tests.client.programs import RawAgent
+from tests.forked import forked_python
 from tests.limits import limit
 from tests.transport.processes import runs
 
@@ -309,13 +312,34 @@ def test_closing_cancels_what_still_runs() -> None:
 # --- Ctrl+C
 
 
+def test_ctrl_c_before_the_wait_for_a_turn_has_begun_cancels_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = blocking._Thread.submit
+
+    def interrupted(thread: Any, work: Any) -> Any:
+        future = submit(thread, work)
+        if work.__name__ == "wait":
+            assert wait_until(lambda: session.transcript.text == "hanging")
+            raise KeyboardInterrupt
+        return future
+
+    monkeypatch.setattr(blocking._Thread, "submit", interrupted)
+    with accord.open(Worker().agent) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.prompt("hang")
+        assert [turn.stop_reason for turn in session.transcript.turns] == ["cancelled"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to one process: run it on Linux or macOS")
 @pytest.mark.parametrize("way", ["ask", "stream", "body", "question", "start"])
 def test_ctrl_c_cancels_first_and_is_then_raised(tmp_path: Path, way: str) -> None:
     journal = tmp_path / "journal"
     complaints = tmp_path / "complaints"
     argv = [sys.executable, str(SCRIPT), way, str(journal)]
-    with complaints.open("wb") as stderr, subprocess.Popen(argv, start_new_session=True, stderr=stderr) as script:
+    with contextlib.ExitStack() as stack:
+        # One of them begins with an interpreter that starts from nothing.
+        stack.enter_context(contextlib.nullcontext() if way == "ask" else forked_python())
+        stderr = stack.enter_context(complaints.open("wb"))
+        script = stack.enter_context(subprocess.Popen(argv, start_new_session=True, stderr=stderr))
         try:
             assert wait_until(lambda: journal.exists() and "works" in journal.read_text(encoding="utf-8"))
             os.kill(script.pid, signal.SIGINT)

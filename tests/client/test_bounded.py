@@ -26,7 +26,7 @@ def consume(edition: str, count: int, size: int) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.rotated("edition", "size")
 @pytest.mark.parametrize("size", [10, 100])
 @pytest.mark.parametrize("edition", ["1", "2"])
 @pytest.mark.parametrize(("count", "max_mb"), COUNTS)

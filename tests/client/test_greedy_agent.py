@@ -29,7 +29,7 @@ def large(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("trick", TRICKS)
 def test_a_client_stays_small_whatever_its_agent_asks_without_reading(trick: str, large: Path) -> None:
     agent = (sys.executable, str(HERE / "greedy_agent.py"), trick, str(large))

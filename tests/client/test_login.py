@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import pty
+import subprocess
 import sys
+import termios
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +19,8 @@ import pytest
 import accord
 from accord.session.capability import AuthMethod
 from tests.connection.rig import Hand
+from tests.forked import forked_python
+from tests.limits import limit
 
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2", "2-june"])
 PROGRAM = Path(__file__).with_name("login_agent.py")
@@ -176,9 +181,18 @@ asyncio.run(main())
 
 def in_terminal(script: Path, answer: str) -> str:
     """Run a script on a terminal of its own, type an answer when it asks for a name, and return what was shown."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(sys.executable, [sys.executable, str(script)])  # noqa: S606 - in the child of the terminal
+    terminal, theirs = pty.openpty()
+    # Neither it nor the programs that it starts are new interpreters.
+    with forked_python():
+        running = subprocess.Popen(
+            [sys.executable, str(script)],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - what forks is Python
+        )
+    os.close(theirs)
     shown = b""
     typed = False
     try:
@@ -195,7 +209,7 @@ def in_terminal(script: Path, answer: str) -> str:
                 os.write(terminal, answer.encode() + b"\n")
     finally:
         os.close(terminal)
-        os.waitpid(pid, 0)
+        running.wait(limit(20))
     return shown.decode()
 
 

@@ -56,12 +56,13 @@ async def test_a_program_that_ends_at_once_says_how_and_why(tmp_path: Path, stat
     assert await gone(raw)
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.parametrize("plan", [{"spoken": "hang"}, {"at": {"initialize": "hang"}}])
 async def test_a_program_that_hangs_at_its_start_is_ended(tmp_path: Path, plan: Any) -> None:
     raw = RawAgent(tmp_path, **plan)
     with pytest.raises(accord.DeadlineExceeded) as caught:
-        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start_seconds=1.0)).open()
-    assert (caught.value.phase, caught.value.seconds) == ("start", 1.0)
+        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start_seconds=0.5)).open()
+    assert (caught.value.phase, caught.value.seconds) == ("start", 0.5)
     assert raw.starts == 1
     assert await gone(raw)
 
@@ -73,6 +74,7 @@ async def test_a_banner_on_stdout_does_not_matter(tmp_path: Path) -> None:
         assert (await session.prompt("hello")).text == "you said hello"
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_start_that_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, at={"initialize": "hang"})
     opening = asyncio.ensure_future(accord.connect(*raw.argv).open())
@@ -351,6 +353,7 @@ async def test_several_agents_at_once_do_not_disturb_each_other(tmp_path: Path) 
         assert await gone(raw)
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_closing_an_agent_that_hangs_in_a_turn_is_bounded(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path)
     agent = accord.connect(*raw.argv)
@@ -366,6 +369,7 @@ async def test_closing_an_agent_that_hangs_in_a_turn_is_bounded(tmp_path: Path) 
     assert await gone(raw)
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_closing_an_agent_that_is_just_being_started_leaves_nothing_behind(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, at={"initialize": "hang"})
     agent = accord.connect(*raw.argv)
@@ -377,6 +381,7 @@ async def test_closing_an_agent_that_is_just_being_started_leaves_nothing_behind
         await opening
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_closing_an_agent_that_is_just_being_started_again_leaves_nothing_behind(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, session=["resume"], at={"session/resume": "hang"})
     agent = accord.connect(*raw.argv)
@@ -392,6 +397,7 @@ async def test_closing_an_agent_that_is_just_being_started_again_leaves_nothing_
         await prompting
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_closing_while_the_new_process_says_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, session=["resume"])
     hung = RawAgent(tmp_path, at={"initialize": "hang"})
@@ -424,6 +430,7 @@ async def test_a_program_that_ignores_everything_and_forks_is_gone_after_the_clo
     assert await gone(raw)
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_the_terminals_of_an_agent_end_with_it(tmp_path: Path) -> None:
     agent = accord.Agent("runner", store=None)
 

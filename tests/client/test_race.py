@@ -117,7 +117,7 @@ async def test_whoever_swaps_files_for_links_gets_nothing(tmp_path: Path) -> Non
     await race(tmp_path, 1_500)
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(1200)
 async def test_whoever_swaps_files_for_links_gets_nothing_in_a_hundred_thousand_tries(tmp_path: Path) -> None:
     await race(tmp_path, 100_000)

@@ -24,8 +24,7 @@ from accord.errors import (
 )
 from accord.session.event import Event, MessageChunk, StateChanged, ToolChanged
 from accord.testing import AgentPeer, Answers, JsonRpcMessage, Recorder, ScriptedAgent, command_of, join
-from accord.testing.roles import Greeting
-from accord.testing.scripted import AgentScript
+from accord.testing.roles import AgentScript, Greeting
 from tests.limits import limit
 
 TOOL = {"toolCallId": "t1", "title": "Edit a.txt", "kind": "edit", "status": "pending"}
@@ -651,6 +650,7 @@ async def stays_behind(peer: AgentPeer) -> None:
     await peer.stay()
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.parametrize("extra", [(), ("--ignore-sigterm",)])
 async def test_13_a_program_that_does_not_leave_when_its_stdin_ends_is_gone_all_the_same(
     tmp_path: Path, extra: tuple[str, ...]

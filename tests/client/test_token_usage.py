@@ -58,6 +58,7 @@ async def test_a_turn_without_a_report_has_no_usage(tmp_path: Path, edition: str
     assert [span.token_usage for span in session.transcript.turns] == [None]
 
 
+@pytest.mark.rotated("edition")
 @IN_EDITIONS_WITH_A_PLACE
 @pytest.mark.parametrize("broken", [None, "many", {"inputTokens": 1}, {**ALL, "totalTokens": -1}])
 async def test_a_usage_that_cannot_be_read_does_not_harm_the_turn(tmp_path: Path, edition: str, broken: Any) -> None:
@@ -90,6 +91,7 @@ async def test_a_turn_that_failed_has_the_usage_that_its_last_state_tells(tmp_pa
     assert turn.token_usage == HEARD
 
 
+@pytest.mark.rotated("edition")
 @IN_EDITIONS_WITH_A_PLACE
 def test_a_blocking_client_has_it_with_the_reply(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition, end={"usage": ALL})

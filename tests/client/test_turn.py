@@ -28,6 +28,7 @@ async def test_the_answer_is_the_last_whole_message_and_the_text_is_all_of_them(
     assert turn.answer == "found it"
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_each_turn_has_an_answer_of_its_own(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition)
@@ -39,6 +40,7 @@ async def test_each_turn_has_an_answer_of_its_own(tmp_path: Path, edition: str) 
     assert (first.answer, second.answer) == ("you said one", "you said two")
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_turn_that_was_not_sent_has_no_answer(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition)
@@ -49,6 +51,7 @@ async def test_a_turn_that_was_not_sent_has_no_answer(tmp_path: Path, edition: s
         assert (turn.answer, turn.text) == ("", "")
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 def test_a_blocking_reply_has_the_answer_too(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition)
@@ -74,6 +77,7 @@ async def test_the_meta_of_a_prompt_is_that_of_its_request(tmp_path: Path, editi
     assert [params.get("_meta") for params in raw.received("session/prompt")] == [meta, None]
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 def test_a_blocking_prompt_takes_meta_too(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition)
@@ -96,6 +100,7 @@ async def test_a_session_that_is_not_open_is_deleted_by_its_id(tmp_path: Path, e
     assert raw.received("session/new") == []
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition)
@@ -106,9 +111,25 @@ async def test_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path, editi
     assert raw.received("session/delete") == []
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_refusal_to_delete_is_raised(tmp_path: Path, edition: str) -> None:
     raw = RawAgent(tmp_path, edition=edition, session=["delete"])
     async with accord.connect(*raw.argv, edition=WISHES[edition]) as agent:
         with pytest.raises(accord.MethodNotFound):
             await agent.delete_session("unserved")
+
+
+# --- a cancel
+
+
+async def test_a_turn_that_is_cancelled_before_it_is_sent_is_not_sent(tmp_path: Path) -> None:
+    raw = RawAgent(tmp_path)
+    async with accord.connect(*raw.argv) as agent:
+        session = await agent.new_session(tmp_path)
+        turn = session.prompt("hello")
+        turn.cancel()
+
+        assert (await turn).stop_reason == "cancelled"
+
+    assert raw.prompts() == []

@@ -78,7 +78,10 @@ async def test_close_cancels_what_runs_and_fails_what_waits() -> None:
         assert caught.value.clean
 
 
-async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_close() -> None:
+async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_close(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("accord.connection.connection._STOP_SECONDS", limit(0.1))
     release = asyncio.Event()
     handlers = agent_handlers()
 

@@ -28,6 +28,7 @@ def number(params: Any) -> int:
     return int(params.update.content.text)
 
 
+@pytest.mark.rotated("edition")
 @pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
 async def test_ten_thousand_updates_are_handled_in_order_although_handlers_suspend(edition: Edition) -> None:
     seen: list[int] = []

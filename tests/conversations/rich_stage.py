@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,7 @@ from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_client import RichClient, connected
+from tests.forked import forked_python
 from tests.transport.processes import exists
 
 if TYPE_CHECKING:
@@ -87,10 +88,14 @@ class Stage:
             self._database.run("drop schema if exists accord cascade")
         (self.project / "greeting.txt").write_text(GREETING, encoding="utf-8")
 
-    @asynccontextmanager
-    async def agent(self, way: Way, *, killed: bool = False) -> AsyncIterator[RichClient]:
-        """The agent as a process, which ends with its client: by itself, or by force."""
-        child = await spawn(*AGENT, env=self.environment)
+    @contextlib.asynccontextmanager
+    async def agent(self, way: Way, *, killed: bool = False, fresh: bool = False) -> AsyncIterator[RichClient]:
+        """The agent as a process, which ends with its client: by itself, or by force.
+
+        With `fresh` it has an interpreter of its own, which also warns of what is left open at its end.
+        """
+        with contextlib.nullcontext() if fresh else forked_python():
+            child = await spawn(*AGENT, env=self.environment)
         async with connected(child, way.edition, way.capabilities, self.project) as client:
             yield client
             if killed:
@@ -130,7 +135,7 @@ async def hold(way: Way, stage: Stage) -> Held:
         reopened = Transcript(client.transcript.events())
         await client.prompt("recall")
         continued = client.transcript
-    async with stage.agent(way) as client:
+    async with stage.agent(way, fresh=way is WAYS[0]) as client:
         await client.reopen(session_id)
         again, listed = client.transcript, await client.list_sessions()
         assert [session.id for session in listed] == [session_id]

@@ -144,6 +144,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.rotated("edition")
 @pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 async def test_a_whole_conversation_is_the_same_over_every_transport(way: Way, edition: Edition) -> None:

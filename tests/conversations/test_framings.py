@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conversations.raw_client import RawClient, RawFraming
+from tests.forked import forked_python
 from tests.transport.processes import SOURCES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -102,6 +104,13 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": SOURCES, "XDG_STATE_HOME": state, "XDG_CONFIG_HOME": state, "HOME": state}
 
 
+@pytest.fixture
+def forked() -> Iterator[None]:
+    """No interpreter is started for an agent; those of `test_an_authors_agent_converses_in_…` have one."""
+    with forked_python():
+        yield
+
+
 def converse(talk: Talk, framing: RawFraming, environment: dict[str, str], project: Path) -> None:
     """Prompt, questions, files and cancel in one process, load in the next."""
     with RawClient(talk.argv, framing, env=environment, cwd=project) as client:
@@ -146,6 +155,7 @@ def test_an_authors_agent_converses_in_the_framing_of_its_client(
     assert (project / "notes.txt").read_text(encoding="utf-8") == "a colour\n" + "schön ✓\n" * 2
 
 
+@pytest.mark.usefixtures("forked")
 @IN_BOTH_FRAMINGS
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SHORT else pytest.mark.long) for n in TALKS])
 def test_an_agent_of_ours_converses_in_the_framing_of_its_client(
@@ -176,6 +186,7 @@ HEADER_STYLES = {
 HELLO = b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":1}}'
 
 
+@pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("opening", [b"Content-Length: two\r\n\r\n", b"Content-Type: x\n\n"])
 def test_a_broken_first_header_is_answered_in_frames_and_the_conversation_goes_on(
     opening: bytes, environment: dict[str, str], project: Path
@@ -188,6 +199,7 @@ def test_a_broken_first_header_is_answered_in_frames_and_the_conversation_goes_o
         assert client.leave() == 0
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_first_header_without_an_end_is_refused_and_the_program_ends_in_good_order(
     environment: dict[str, str], project: Path
 ) -> None:
@@ -197,6 +209,7 @@ def test_a_first_header_without_an_end_is_refused_and_the_program_ends_in_good_o
         assert client.leave() == 0
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_client_in_frames_is_understood_however_it_writes_its_headers(
     environment: dict[str, str], project: Path
 ) -> None:

@@ -104,6 +104,13 @@ async def talking(folder: Path, body: str, *, prologue: str = SHAKE, **options: 
 # --- ends
 
 
+@pytest.fixture
+def short_wait_for_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that lives on without its pipes is not waited for."""
+    monkeypatch.setattr("accord.transport.child.EXIT_SECONDS", limit(0.1))
+
+
+@pytest.mark.usefixtures("short_wait_for_exit")
 async def test_a_program_that_closes_its_stdin_is_reported_to_who_calls_it(tmp_path: Path) -> None:
     async with talking(tmp_path, 'os.close(0); tell("deaf"); signal.pause()') as peer:
         assert await peer.told() == "deaf"
@@ -113,6 +120,7 @@ async def test_a_program_that_closes_its_stdin_is_reported_to_who_calls_it(tmp_p
             await peer.connection.notify_extension("_note")
 
 
+@pytest.mark.usefixtures("short_wait_for_exit")
 async def test_a_program_that_closes_its_stdout_ends_the_calls_that_wait(tmp_path: Path) -> None:
     async with talking(tmp_path, 'hear(); complain("shutting up"); os.close(1); signal.pause()') as peer:
         lost = await peer.lost()

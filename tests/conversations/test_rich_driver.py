@@ -19,6 +19,7 @@ from tests.conversations import rich_driver
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage, hold, outline, replayable, stage_on
+from tests.forked import forked_python
 from tests.limits import limit
 
 # What to insist on, and the name of what is then spoken.
@@ -40,7 +41,8 @@ def stories(stage: Stage) -> dict[str, Story]:
         found = {}
         for edition in EDITIONS:
             stage.clear()
-            found[edition] = await drive(AGENT, edition=edition, project=stage.project, env=stage.environment)
+            with forked_python():
+                found[edition] = await drive(AGENT, edition=edition, project=stage.project, env=stage.environment)
         return found
 
     return asyncio.run(driven())
@@ -190,7 +192,8 @@ async def test_an_edition_is_found_without_insisting(
     stage: Stage, stories: dict[str, Story], wish: Any, spoken: str
 ) -> None:
     stage.clear()
-    story = await drive(AGENT, edition=wish, project=stage.project, env=stage.environment)
+    with forked_python():
+        story = await drive(AGENT, edition=wish, project=stage.project, env=stage.environment)
     assert story.edition == spoken
     assert normalised(story.live) == normalised(stories["1"].live)
 

@@ -12,6 +12,7 @@ from accord.protocol.codec import Codec
 from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import RequestMethod
 from tests.fuzz.corpus import CORPORA
+from tests.tables import rows
 
 SIDES: tuple[Literal["agent", "client"], ...] = ("agent", "client")
 
@@ -31,7 +32,7 @@ def shapes() -> Iterator[tuple[str, Any, dict[str, Any]]]:
                     yield f"{edition.name} {side} {name}", notification and notification.params, params
 
 
-@pytest.mark.parametrize(("kind", "value"), [pytest.param(kind, value, id=name) for name, kind, value in shapes()])
+@rows(("kind", "value"), [pytest.param(kind, value, id=name) for name, kind, value in shapes()])
 def test_every_shape_is_valid_to_the_letter(kind: Any, value: dict[str, Any]) -> None:
     assert kind is not None
     Codec(strict=True).decode(kind, json.dumps(value).encode())

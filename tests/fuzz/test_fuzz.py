@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -47,22 +46,21 @@ async def one_round(targets: tuple[Target, Target]) -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
-    ("edition", "way", "seconds"),
+    ("edition", "way"),
     [
-        (V1, "lines", 5),
-        (V2, "lines", 5),
-        (V2_JUNE, "lines", 5),
-        (V1, "headers", 2.5),
-        (V2, "auto", 2.5),
-        (V2_JUNE, "auto headers", 2.5),
-        (V1, "threads", 2.5),
+        (V1, "lines"),
+        (V2, "lines"),
+        (V2_JUNE, "lines"),
+        (V1, "headers"),
+        (V2, "auto"),
+        (V2_JUNE, "auto headers"),
+        (V1, "threads"),
     ],
     ids=str,
 )
-async def test_mutated_lines_are_survived_and_answered(edition: Edition, way: str, seconds: float) -> None:
+async def test_mutated_lines_are_survived_and_answered(edition: Edition, way: str) -> None:
     async with under_fire(edition, WAYS[way], seed=2026) as targets:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in range(3):
             await one_round(targets)
         for target in targets:
             assert target.texts_sent > ROUND_TEXTS
@@ -96,15 +94,15 @@ async def test_two_hundred_thousand_mutated_lines_leave_nothing_behind(edition: 
 )
 async def test_memory_does_not_grow_with_the_number_of_lines(edition: Edition) -> None:
     async with under_fire(edition, WAYS["lines"], seed=99) as targets:
-        for _ in range(4):
+        for _ in range(3):
             await one_round(targets)
         tracemalloc.start()
         try:
-            sizes = [await size_after_round(targets) for _ in range(4)]
+            sizes = [await size_after_round(targets) for _ in range(3)]
         finally:
             tracemalloc.stop()
         # What is made at its first use, such as a decoder, may still come late; what stays per text may not.
-        assert sizes[-1] - sizes[0] < 6 * ROUND_TEXTS * 32
+        assert sizes[-1] - sizes[0] < 4 * ROUND_TEXTS * 32
 
 
 async def size_after_round(targets: tuple[Target, Target]) -> int:

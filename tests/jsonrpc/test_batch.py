@@ -12,6 +12,7 @@ from accord.jsonrpc.message import ErrorObject, Failure, Malformed, Notification
 from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import TAIL, BatchAnswer, error_text, result_head
 from tests.jsonrpc.texts import RULES, VALID, dump, near_messages, read
+from tests.tables import rows
 
 JUNE = RULES["june"]
 NOT_JSON = ErrorObject(-32700, "Parse error")
@@ -66,7 +67,7 @@ BATCHES: dict[str, tuple[bytes, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BATCHES)
+@rows("name", BATCHES)
 def test_each_entry_of_a_batch_is_a_message_of_its_own(name: str) -> None:
     text, expected = BATCHES[name]
 

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import example, given, strategies as st
 
 from accord.jsonrpc.message import (
@@ -34,13 +33,14 @@ from tests.jsonrpc.texts import (
     strings,
     whole_strings,
 )
+from tests.tables import rows
 
 BOM = b"\xef\xbb\xbf"
 DEEP = 100_000
 NOT_JSON = -32700
 NO_MESSAGE = -32600
 
-every_edition = pytest.mark.parametrize("rules", RULES.values(), ids=RULES.keys())
+every_edition = rows("rules", RULES.values())
 
 
 # --- what is answered with an error: the text, the code, the id to answer under
@@ -118,7 +118,7 @@ ANSWERED: dict[str, tuple[bytes, int, RequestId]] = {
 
 
 @every_edition
-@pytest.mark.parametrize("name", ANSWERED)
+@rows("name", ANSWERED)
 def test_a_text_that_is_no_message_says_how_to_answer_it(name: str, rules: MessageRules) -> None:
     text, code, id_ = ANSWERED[name]
 
@@ -158,7 +158,7 @@ UNANSWERED: dict[str, tuple[bytes, RequestId]] = {
 
 
 @every_edition
-@pytest.mark.parametrize("name", UNANSWERED)
+@rows("name", UNANSWERED)
 def test_a_malformed_answer_is_not_answered_and_names_its_call(name: str, rules: MessageRules) -> None:
     text, id_ = UNANSWERED[name]
 
@@ -240,7 +240,7 @@ FINE: dict[str, tuple[bytes, ParsedMessage]] = {
 
 
 @every_edition
-@pytest.mark.parametrize("name", FINE)
+@rows("name", FINE)
 def test_a_clean_text_is_exactly_what_was_said(name: str, rules: MessageRules) -> None:
     text, expected = FINE[name]
 
@@ -261,7 +261,7 @@ def fields(message: Any) -> list[tuple[str, Any]]:
     return list(msgspec.structs.asdict(message).items())
 
 
-@pytest.mark.parametrize(
+@rows(
     ("edition", "expected"),
     [
         ("v1", Request(None, "x", None)),
@@ -283,8 +283,8 @@ def test_ids_that_python_takes_for_equal_are_told_apart() -> None:
     assert [type(other) for other in others] == [Request, Malformed, Malformed, Malformed]
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
-@pytest.mark.parametrize(
+@rows("edition", ["v1", "v2"])
+@rows(
     "text",
     [
         b'[{"jsonrpc":"2.0","id":1,"method":"x"}]',
@@ -302,7 +302,7 @@ def test_an_array_gets_one_error_under_null_where_the_edition_has_no_batches(tex
 # --- properties
 
 
-@pytest.mark.parametrize("entry", [b"1", b'{"jsonrpc":"2.0","id":1,"method":"a"}'])
+@rows("entry", [b"1", b'{"jsonrpc":"2.0","id":1,"method":"a"}'])
 def test_a_batch_of_too_many_entries_gets_one_error_and_nothing_in_it_is_done(entry: bytes) -> None:
     rules = RULES["june"]
     whole = parse(b"[%s]" % b",".join([entry] * MAX_BATCH_ENTRIES), rules)
@@ -404,7 +404,7 @@ def test_letters_may_stand_for_themselves_or_be_escaped(method: str, params: Any
 
 
 @every_edition
-@pytest.mark.parametrize("depth", [5_000, DEEP])
+@rows("depth", [5_000, DEEP])
 def test_a_text_that_is_nested_too_deeply_is_not_called_broken_json(rules: MessageRules, depth: int) -> None:
     nested = b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * depth + b"]" * depth + b"}"
     assert parse(nested, rules) == Malformed("nested too deeply", ErrorObject(NOT_JSON, "Parse error"))

@@ -63,7 +63,7 @@ MUTANTS = (
         "agent/turn.py",
         "        self._check()\n        check_event(event)\n",
         "        self._check()\n",
-        WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v1]",
+        WRONG_VALUES + "test_an_author_gets_the_error_and_the_session_can_be_loaded[say a number-v2]",
     ),
     Mutant(
         "turns",

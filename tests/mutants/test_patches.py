@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.mutants.patches import MUTANTS, Mutant
+from tests.tables import rows
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@rows("mutant", MUTANTS)
 def test_the_text_to_patch_stands_once_and_the_test_is_there(mutant: Mutant) -> None:
     source = (ROOT / "src" / "accord" / mutant.file).read_text()
     assert source.count(mutant.before) == 1

@@ -21,6 +21,7 @@ from accord.protocol.codec import (
     parse_json,
 )
 from accord.protocol.model import Unknown
+from tests.tables import rows
 
 CHUNK = b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}'
 PREFIX = b"before"
@@ -71,7 +72,7 @@ def test_what_was_counted_before_a_misfit_stays_counted() -> None:
     assert codec.unknown == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b"",
@@ -90,9 +91,8 @@ def test_what_was_counted_before_a_misfit_stays_counted() -> None:
         b'{"_meta":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"_meta":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
     ],
-    ids=range(15),
 )
-@pytest.mark.parametrize("strict", [False, True])
+@rows("strict", [False, True])
 def test_what_is_not_json_is_a_misfit_in_our_words(text: bytes, strict: bool) -> None:  # noqa: FBT001
     with pytest.raises(Misfit) as caught:
         Codec(strict=strict).decode(v1.LogoutRequest, text)
@@ -159,8 +159,8 @@ def test_half_an_emoji_in_broken_utf_8_is_read_as_well() -> None:
     assert value.text == "\ud83d"
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize(
+@rows("number", [math.nan, math.inf, -math.inf])
+@rows(
     "around",
     [
         lambda number: number,
@@ -171,7 +171,6 @@ def test_half_an_emoji_in_broken_utf_8_is_read_as_well() -> None:
         lambda number: Unknown("a", {"type": "a", "n": number}),
         lambda number: {"cut": "\ud83d", "n": number},
     ],
-    ids=["bare", "nested", "tuple", "field", "metadata", "unknown", "escaped"],
 )
 def test_what_is_no_number_is_refused_and_nothing_is_written(number: float, around: Any) -> None:
     text = bytearray(PREFIX)

@@ -11,6 +11,7 @@ import pytest
 from accord.protocol.edition import EDITIONS, V1, V2, V2_JUNE, Edition
 from accord.protocol.method import NotificationMethod, RequestMethod, Side
 from tests.limits import limit
+from tests.tables import rows
 
 TABLES = {"v1": V1, "v1 draft": V1.draft, "v2": V2, "v2 draft": V2.draft, "june": V2_JUNE}
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -113,7 +114,7 @@ PRESENCE = {
 }
 
 
-@pytest.mark.parametrize(("side", "name"), PRESENCE)
+@rows(("side", "name"), PRESENCE)
 def test_a_method_is_in_the_editions_that_have_it_and_in_no_other(side: Side, name: str) -> None:
     having = {
         table

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.codec import Codec, encode
 from accord.protocol.model import Unknown, Untagged, UntaggedLists, Wire, required_keys, wire_name
+from tests.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ STDIO = {"name": "n", "command": "/c", "args": [], "env": []}
 HTTP = {"name": "n", "url": "http://localhost", "headers": []}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "value", "chosen"),
     [
         (v1.McpServer, STDIO, v1.McpServerStdio),

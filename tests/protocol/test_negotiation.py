@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from accord.errors import InvalidParams, NegotiationFailed, RequestError, UnsupportedVersion
 from accord.protocol.edition import EDITIONS, V1, V2, V2_JUNE, Edition
 from accord.protocol.negotiation import NEWEST_VERSION, Selection, select_as_agent, select_as_client
+from tests.tables import rows
 
 WHO = {"name": "n", "version": "1"}
 # One letter per key: what a client or an agent may say beside the version.
@@ -35,7 +36,7 @@ OFFERS: dict[str, tuple[Edition, ...]] = {
     "all": EDITIONS,
 }
 
-either_way = pytest.mark.parametrize("strict", [False, True], ids=["tolerant", "strict"])
+either_way = rows("strict", [False, True])
 
 
 def said(version: Any, letters: str = "") -> dict[str, Any]:
@@ -88,7 +89,7 @@ ASKED: list[tuple[int, str, Edition]] = [
 
 
 @either_way
-@pytest.mark.parametrize(("version", "letters", "edition"), ASKED)
+@rows(("version", "letters", "edition"), ASKED)
 def test_an_agent_that_speaks_all_selects_by_shape(
     version: int, letters: str, edition: Edition, *, strict: bool
 ) -> None:
@@ -97,13 +98,13 @@ def test_an_agent_that_speaks_all_selects_by_shape(
     assert selection == Selection(edition, edition.version, exact=version <= edition.version)
 
 
-@pytest.mark.parametrize("letters", ["", "c", "cC"])
+@rows("letters", ["", "c", "cC"])
 def test_version_2_from_a_client_without_a_name_is_june_to_a_tolerant_agent(letters: str) -> None:
     assert select_as_agent(said(2, letters), EDITIONS) == Selection(V2_JUNE, 2)
 
 
-@pytest.mark.parametrize("letters", ["", "c", "cC"])
-@pytest.mark.parametrize("offer", ["june", "v1 june", "v2 june", "all"])
+@rows("letters", ["", "c", "cC"])
+@rows("offer", ["june", "v1 june", "v2 june", "all"])
 def test_version_2_from_a_client_without_a_name_is_refused_by_a_strict_agent(letters: str, offer: str) -> None:
     answer = select_as_agent(said(2, letters), OFFERS[offer], strict=True)
 
@@ -112,8 +113,8 @@ def test_version_2_from_a_client_without_a_name_is_refused_by_a_strict_agent(let
 
 
 @either_way
-@pytest.mark.parametrize("offer", OFFERS)
-@pytest.mark.parametrize("version", NO_VERSIONS, ids=repr)
+@rows("offer", OFFERS)
+@rows("version", NO_VERSIONS)
 def test_what_is_no_version_is_refused(version: Any, offer: str, *, strict: bool) -> None:
     answer = select_as_agent(said(version, "icIC"), OFFERS[offer], strict=strict)
 
@@ -122,7 +123,7 @@ def test_what_is_no_version_is_refused(version: Any, offer: str, *, strict: bool
     assert answer.expected
 
 
-@pytest.mark.parametrize("params", [None, {}, [], [1], 1, "2", True, {"protocolversion": 1}, {"version": 1}], ids=repr)
+@rows("params", [None, {}, [], [1], 1, "2", True, {"protocolversion": 1}, {"version": 1}])
 def test_params_without_a_version_are_refused(params: Any) -> None:
     answer = select_as_agent(params, EDITIONS)
 
@@ -130,7 +131,7 @@ def test_params_without_a_version_are_refused(params: Any) -> None:
     assert answer.field == "protocolVersion"
 
 
-@pytest.mark.parametrize("value", [None, True, "Zed", 1, []], ids=repr)
+@rows("value", [None, True, "Zed", 1, []])
 def test_a_sign_is_a_sign_only_if_it_is_an_object(value: Any) -> None:
     params = {"protocolVersion": 2, "info": value, "clientCapabilities": value, "clientInfo": WHO, "capabilities": {}}
 
@@ -171,7 +172,7 @@ LESS: list[tuple[str, int, str, Edition]] = [
 ]
 
 
-@pytest.mark.parametrize(("offer", "version", "letters", "edition"), LESS)
+@rows(("offer", "version", "letters", "edition"), LESS)
 def test_an_agent_that_speaks_less_selects_the_best_it_has(
     offer: str, version: int, letters: str, edition: Edition
 ) -> None:
@@ -181,9 +182,9 @@ def test_an_agent_that_speaks_less_selects_the_best_it_has(
 
 
 @either_way
-@pytest.mark.parametrize("offer", ["v2", "v2 june"])
-@pytest.mark.parametrize("letters", ["", "C", "CI", "ic", "icIC"])
-@pytest.mark.parametrize("version", [0, 1])
+@rows("offer", ["v2", "v2 june"])
+@rows("letters", ["", "C", "CI", "ic", "icIC"])
+@rows("version", [0, 1])
 def test_an_agent_told_to_speak_v2_alone_has_no_version_for_an_older_client(
     version: int, letters: str, offer: str, *, strict: bool
 ) -> None:
@@ -215,8 +216,8 @@ def test_params_are_read_exactly_at_the_selected_version_and_leniently_above_it(
 
 
 @either_way
-@pytest.mark.parametrize("order", [EDITIONS, EDITIONS[::-1]], ids=["forward", "backward"])
-@pytest.mark.parametrize(("version", "letters", "edition"), ASKED)
+@rows("order", [EDITIONS, EDITIONS[::-1]])
+@rows(("version", "letters", "edition"), ASKED)
 def test_a_draft_is_selected_where_the_draft_is_offered(
     version: int, letters: str, edition: Edition, order: Sequence[Edition], *, strict: bool
 ) -> None:
@@ -229,7 +230,7 @@ def test_a_draft_is_selected_where_the_draft_is_offered(
 
 
 @either_way
-@pytest.mark.parametrize(
+@rows(
     ("offer", "edition"),
     [("v1", V1), ("v2", V2), ("june", V2_JUNE), ("v1 v2", V2), ("v1 june", V2_JUNE), ("v2 june", V2), ("all", V2)],
 )
@@ -294,22 +295,22 @@ FALSE: list[tuple[int, str]] = [
 
 
 @either_way
-@pytest.mark.parametrize(("version", "letters", "edition"), ANSWERED)
+@rows(("version", "letters", "edition"), ANSWERED)
 def test_a_client_that_speaks_all_goes_on_in_the_edition_of_the_answer(
     version: int, letters: str, edition: Edition, *, strict: bool
 ) -> None:
     assert select_as_client(said(version, letters), EDITIONS, strict=strict) is edition
 
 
-@pytest.mark.parametrize("spoken", ["all", "v1", "v1 v2", "v1 june"])
-@pytest.mark.parametrize(("version", "letters"), FALSE)
+@rows("spoken", ["all", "v1", "v1 v2", "v1 june"])
+@rows(("version", "letters"), FALSE)
 def test_a_number_that_is_not_spoken_does_not_mislead_a_tolerant_client(
     version: int, letters: str, spoken: str
 ) -> None:
     assert select_as_client(said(version, letters), OFFERS[spoken]) is V1
 
 
-@pytest.mark.parametrize(("version", "letters"), FALSE)
+@rows(("version", "letters"), FALSE)
 def test_a_number_that_is_not_spoken_is_refused_by_a_strict_client(version: int, letters: str) -> None:
     with pytest.raises(NegotiationFailed) as failure:
         select_as_client(said(version, letters), EDITIONS, strict=True)
@@ -318,8 +319,8 @@ def test_a_number_that_is_not_spoken_is_refused_by_a_strict_client(version: int,
 
 
 @either_way
-@pytest.mark.parametrize("letters", ["", "A", "ic", "c", "icaA"])
-@pytest.mark.parametrize("version", [NEWEST_VERSION + 1, 65535])
+@rows("letters", ["", "A", "ic", "c", "icaA"])
+@rows("version", [NEWEST_VERSION + 1, 65535])
 def test_a_version_that_nobody_here_knows_is_not_guessed_at(version: int, letters: str, *, strict: bool) -> None:
     with pytest.raises(NegotiationFailed) as failure:
         select_as_client(said(version, letters), EDITIONS, strict=strict)
@@ -328,7 +329,7 @@ def test_a_version_that_nobody_here_knows_is_not_guessed_at(version: int, letter
 
 
 @either_way
-@pytest.mark.parametrize("version", NO_VERSIONS, ids=repr)
+@rows("version", NO_VERSIONS)
 def test_an_answer_without_a_version_is_none(version: Any, *, strict: bool) -> None:
     with pytest.raises(NegotiationFailed) as failure:
         select_as_client(said(version, "icaA"), EDITIONS, strict=strict)
@@ -336,7 +337,7 @@ def test_an_answer_without_a_version_is_none(version: Any, *, strict: bool) -> N
     assert failure.value.answered is None
 
 
-@pytest.mark.parametrize("result", [None, {}, [], 1, "2", True, {"version": 1}], ids=repr)
+@rows("result", [None, {}, [], 1, "2", True, {"version": 1}])
 def test_a_result_of_another_shape_is_no_answer(result: Any) -> None:
     with pytest.raises(NegotiationFailed) as failure:
         select_as_client(result, EDITIONS)
@@ -365,7 +366,7 @@ REFUSED: list[tuple[str, int, str]] = [
 
 
 @either_way
-@pytest.mark.parametrize(("spoken", "version", "letters"), REFUSED)
+@rows(("spoken", "version", "letters"), REFUSED)
 def test_a_client_refuses_an_edition_that_it_does_not_speak(
     spoken: str, version: int, letters: str, *, strict: bool
 ) -> None:
@@ -375,7 +376,7 @@ def test_a_client_refuses_an_edition_that_it_does_not_speak(
     assert failure.value.answered == version
 
 
-@pytest.mark.parametrize(
+@rows(
     ("version", "said"),
     [(1, "speaks v1 (it answered version 1), this"), (2, "speaks v1 (it answered version 2, in the form of v1), this")],
 )
@@ -387,8 +388,8 @@ def test_a_refusal_does_not_contradict_itself_where_an_agent_repeats_the_version
 
 
 @either_way
-@pytest.mark.parametrize("letters", ["", "a"])
-@pytest.mark.parametrize("spoken", ["june", "v2 june"])
+@rows("letters", ["", "a"])
+@rows("spoken", ["june", "v2 june"])
 def test_a_bare_answer_is_junes_to_a_client_that_speaks_june_and_not_v1(
     spoken: str, letters: str, *, strict: bool
 ) -> None:
@@ -396,7 +397,7 @@ def test_a_bare_answer_is_junes_to_a_client_that_speaks_june_and_not_v1(
     assert select_as_client(said(2, letters), OFFERS[spoken], strict=strict) is V2_JUNE
 
 
-@pytest.mark.parametrize(("version", "letters", "edition"), ANSWERED)
+@rows(("version", "letters", "edition"), ANSWERED)
 def test_a_client_that_speaks_a_draft_goes_on_in_the_draft(version: int, letters: str, edition: Edition) -> None:
     spoken = [edition.draft for edition in EDITIONS]
 
@@ -419,8 +420,8 @@ SUPERSET = "icIC"
 
 
 @either_way
-@pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
-@pytest.mark.parametrize("superset", [False, True], ids=["own shape", "superset"])
+@rows("edition", EDITIONS)
+@rows("superset", [False, True])
 def test_an_agent_of_one_edition_and_a_client_of_all_agree(edition: Edition, *, superset: bool, strict: bool) -> None:
     asks, answers = OWN[edition.name]
 

@@ -22,7 +22,7 @@ STRUCTS = [
 ]
 # The fields of which one must be there: which, is tested with the types that have them.
 SCOPES = {"session_id", "request_id"}
-few = settings(max_examples=8, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=4, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 
@@ -52,6 +52,7 @@ def test_every_struct_survives_the_wire_many_times(edition: str, kind: type[Wire
     survives(kind, data.draw(WHOLE.of(kind), label=edition))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("edition", "kind"), STRUCTS)
 @given(data=st.data())
 @settings(few, max_examples=3)
@@ -61,6 +62,7 @@ def test_every_struct_survives_with_half_an_emoji_in_each_text(
     survives(kind, data.draw(CUT.of(kind), label=edition))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("edition", "kind"), STRUCTS)
 @given(data=st.data())
 @settings(few, max_examples=3)
@@ -75,6 +77,7 @@ def test_the_repr_of_every_struct_makes_it_again_and_leaves_out_what_is_absent(
     assert eval(repr(value), names) == value  # noqa: S307 - our own repr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("edition", "kind"), STRUCTS)
 @given(data=st.data())
 @settings(few, max_examples=2)

@@ -15,6 +15,7 @@ from accord.protocol.model import Unknown, Untagged
 from accord.protocol.salvage import Misfit, Salvage
 from accord.protocol.v1 import draft as v1_draft
 from accord.protocol.v2 import draft as v2_draft
+from tests.tables import rows
 
 TEXT = {"type": "text", "text": "t"}
 ENTRY = {"content": "c", "priority": "high", "status": "pending"}
@@ -53,7 +54,7 @@ LENIENT: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "expected"), LENIENT)
+@rows(("kind", "value", "expected"), LENIENT)
 def test_a_bad_value_of_a_lenient_field_counts_as_absent(kind: Any, value: Any, expected: Any) -> None:
     got, dropped, unknown = read(kind, value)
     assert expected is None or got == expected
@@ -183,7 +184,7 @@ MISFITS: list[tuple[Any, Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "field", "expected"), MISFITS)
+@rows(("kind", "value", "field", "expected"), MISFITS)
 def test_what_no_mark_excuses_is_a_misfit_that_says_where_and_why(
     kind: Any, value: Any, field: str, expected: str
 ) -> None:
@@ -248,7 +249,7 @@ UNKNOWN: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "tag"), UNKNOWN)
+@rows(("kind", "value", "tag"), UNKNOWN)
 def test_an_unknown_variant_is_kept_whole_and_sent_on_unchanged(kind: Any, value: dict[str, Any], tag: str) -> None:
     got, dropped, unknown = read(kind, value)
     assert got == Unknown(tag, value)
@@ -256,7 +257,7 @@ def test_an_unknown_variant_is_kept_whole_and_sent_on_unchanged(kind: Any, value
     assert (dropped, unknown) == (0, 1)
 
 
-@pytest.mark.parametrize(("kind", "value", "tag"), UNKNOWN)
+@rows(("kind", "value", "tag"), UNKNOWN)
 def test_a_strict_connection_refuses_unknown_variants_that_nobody_owns(
     kind: Any, value: dict[str, Any], tag: str
 ) -> None:
@@ -298,7 +299,7 @@ def test_a_strict_connection_refuses_every_further_value_of_a_closed_enum() -> N
     assert field == "stopReason"
 
 
-@pytest.mark.parametrize(("kind", "value"), [row[:2] for row in LENIENT])
+@rows(("kind", "value"), [row[:2] for row in LENIENT])
 def test_a_strict_connection_forgives_no_lenient_field(kind: Any, value: Any) -> None:
     field, _ = misfit(kind, value, strict=True)
     assert field.partition(".")[0].partition("[")[0] in value

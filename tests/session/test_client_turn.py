@@ -29,6 +29,7 @@ from accord.session.client_turn import (
 from accord.session.content import Block, Link, Text
 from accord.session.event import MessageChunk, StateChanged, WorkError
 from accord.session.turn import AnswerRule
+from tests.tables import rows
 
 BROKEN = WorkError(-32603, "Internal error")
 RUNNING = StateReported(StateChanged("running"))
@@ -111,8 +112,8 @@ def test_the_table_has_a_cell_for_every_input_in_every_state() -> None:
     assert {len(row) for row in PROMPT_TABLE.values()} == {len(PROMPT_STATES)}
 
 
-@pytest.mark.parametrize("state", PROMPT_STATES)
-@pytest.mark.parametrize("name", INPUTS)
+@rows("state", PROMPT_STATES)
+@rows("name", INPUTS)
 def test_a_cell_leads_where_the_table_says(name: str, state: PromptState) -> None:
     rule, story = REACHED_BY[state]
     turns = after(rule, story)

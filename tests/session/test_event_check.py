@@ -37,6 +37,7 @@ from accord.session.event import (
 from accord.session.event_check import check_event
 from accord.session.option import Choice, Command, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
+from tests.tables import rows
 
 
 class Word(str):
@@ -74,7 +75,7 @@ FITTING: list[Event] = [
 ]
 
 
-@pytest.mark.parametrize("event", FITTING, ids=lambda event: type(event).__name__)
+@rows("event", FITTING)
 def test_an_event_whose_values_fit_passes(event: Event) -> None:
     check_event(event)
 
@@ -117,7 +118,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "field"), WRONG, ids=[f"{type(event).__name__}.{field}" for event, field in WRONG])
+@rows(("event", "field"), WRONG)
 def test_a_value_of_another_type_is_refused_and_its_field_is_named(event: Any, field: str) -> None:
     with pytest.raises(TypeError) as refused:
         check_event(event)

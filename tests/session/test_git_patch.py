@@ -12,6 +12,7 @@ from accord.session.git_patch import MAX_PAIRS, is_shown_by, operation_of, read_
 from accord.session.tool import FileChange
 from tests.limits import limit
 from tests.session.events import files
+from tests.tables import rows
 
 ADDED = """\
 diff --git /w/new.py /w/new.py
@@ -116,7 +117,7 @@ def test_a_patch_tells_all_changes_or_is_not_there() -> None:
     assert write_patch([]) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("patch", "texts"),
     [
         (ADDED, {"/w/new.py": (None, "one\ntwo")}),
@@ -274,7 +275,7 @@ def test_a_patch_that_says_what_its_change_says_is_shown_by_that(patch: str, cha
     assert texts_agree(patch, [change]) is (change.new is not None or change.operation == "delete")
 
 
-@pytest.mark.parametrize(
+@rows(
     "patch",
     [
         MODIFIED + DELETED,

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import pytest
-
 from accord.session.option import PermissionOption
 from accord.session.refusal import means_no
+from tests.tables import rows
 
 # ruff: noqa: RUF001 - letters that look alike are the topic
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "No", "n", "NO!", "Nope", "Reject", "I reject", "Deny", "Don't", "Don\u2019t allow", "Do not allow", "Not now",
@@ -22,7 +21,7 @@ def test_a_refusal_is_recognised_however_it_is_spelt(text: str) -> None:
     assert PermissionOption("x", text, "allow_once").consent == "unknown"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Yes", "Allow once", "Always allow", "Yes, and don't ask again", "Don't ask again for this session",

@@ -16,6 +16,7 @@ from accord.session.remembered import (
     decode_answers,
     encode_answers,
 )
+from tests.tables import rows
 
 ANSWERS = (
     RememberedAnswer("allow", targets=(PathTarget("edit", "/a\nallow all"), CommandTarget("/w", ("rm", "*"), None))),
@@ -40,7 +41,7 @@ def test_a_document_is_read_as_it_was_written() -> None:
     assert (document.session, document.directory, document.agent) == ("key", "/w", ("/bin/agent", "--acp"))
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [
         b"", b"[]", b"null", b"{}", b"{", b"\xff", b"[" * 100_000, changed(version=0), changed(version="1"),

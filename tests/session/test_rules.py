@@ -7,6 +7,7 @@ import pytest
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer
 from accord.session.rules import Access, Effect, Glob, Rule, RuleError, Subject, judge, parse_rule, wider_answers
 from accord.session.shell_line import parse_shell_line
+from tests.tables import rows
 
 ROOTS = ("/work/project", "/data")
 
@@ -144,7 +145,7 @@ def test_what_is_not_known_is_refused_by_every_pattern_and_allowed_by_none() -> 
         assert decide([Rule("allow", kind)], unknown)[0] == "allow"
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "/bin/rm x", "\\rm x", "r''m x", "sudo rm x", "env rm x", "sh -c 'rm x'", "true; rm x", "true && rm x",

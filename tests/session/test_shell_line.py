@@ -23,6 +23,7 @@ from accord.session.shell_line import (
     program_names,
 )
 from accord.session.shell_wrappers import MAX_SUFFIXES
+from tests.tables import rows
 
 
 def argvs(line: str) -> list[str]:
@@ -39,7 +40,7 @@ def found(line: str) -> set[str]:
     return {"*" if command == ANY_COMMAND else " ".join(command.words) for command in parsed.commands}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "commands"),
     [
         ("git status", ["git status"]),
@@ -106,7 +107,7 @@ def test_a_line_is_taken_apart(line: str, commands: list[str]) -> None:
     assert argvs(line) == commands
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "inner"),
     [
         ("sudo rm x", "rm x"),
@@ -182,7 +183,7 @@ def test_a_wrapper_that_runs_nothing_is_one_command(line: str) -> None:
     assert argvs(line) == [line.partition(" >")[0]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "commands"),
     [
         # keywords: the commands between them
@@ -398,7 +399,7 @@ def test_a_harmless_variable_is_on_the_list(name: str) -> None:
     assert environment_is_harmless([name])
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "NODE_OPTIONS"),

@@ -653,7 +653,7 @@ PARTING: st.SearchStrategy[Event] = st.one_of(
 TALKS = st.lists(EVENTS, max_size=30) | st.lists(PARTING, max_size=30)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TALKS, TALKS)
 def test_what_a_transcript_tells_folds_into_its_equal_and_goes_on_as_it_would(
     talk: list[Event], more: list[Event]

@@ -43,6 +43,7 @@ from accord.session.turn_io import (
     TurnState,
     WorkStarted,
 )
+from tests.tables import rows
 
 RULES: list[AnswerRule] = ["end", "insertion"]
 BROKEN = WorkError(-32603, "Internal error")
@@ -208,9 +209,9 @@ def test_the_table_has_a_cell_for_everything_that_can_happen_in_every_state() ->
     assert set(TurnAutomaton._MOVES) == set(typing.get_args(Move))
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("happening", HAPPENINGS, ids=lambda happening: type(happening).__name__)
+@rows("rule", RULES)
+@rows("state", STATES)
+@rows("happening", HAPPENINGS)
 def test_a_cell_of_the_table(happening: Input, state: TurnState, rule: AnswerRule) -> None:
     automaton = TurnAutomaton(rule)
     for each in REACHED_BY[state]:
@@ -432,8 +433,8 @@ def test_a_close_during_an_insertion_waits_for_it(rule: AnswerRule, now: list[Ou
     assert told(*inputs, InsertionFailed(1, BROKEN), rule=rule)[-1] == SessionEnded()
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(
+@rows("rule", RULES)
+@rows(
     "inputs",
     [
         (PromptArrived(1), PromptInserted(2)),
@@ -661,6 +662,6 @@ class SessionUnderTheRuleOfInsertion(Session):
 
 
 TestTheRuleOfTheEnd = SessionUnderTheRuleOfTheEnd.TestCase
-TestTheRuleOfTheEnd.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestTheRuleOfTheEnd.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestTheRuleOfInsertion = SessionUnderTheRuleOfInsertion.TestCase
-TestTheRuleOfInsertion.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestTheRuleOfInsertion.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -43,6 +43,7 @@ from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView,
 from accord.session.tool_state import SMALL
 from tests.session.editions import ABLE, PLAIN, V1, content, plain
 from tests.session.folding import picture
+from tests.tables import rows
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
 TOGGLE = Toggle("t", "T", value=True)
@@ -170,12 +171,12 @@ BLANK_LINES: list[tuple[list[Event], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("events", "text"), BLANK_LINES)
+@rows(("events", "text"), BLANK_LINES)
 def test_a_blank_line_parts_messages_that_a_client_would_join(events: list[Event], text: str) -> None:
     assert shown(*events) == text
 
 
-@pytest.mark.parametrize("events", [events for events, _ in BLANK_LINES])
+@rows("events", [events for events, _ in BLANK_LINES])
 def test_our_client_hears_the_messages_without_the_blank_lines(events: list[Event]) -> None:
     assert picture(V1.received(events, PLAIN), clears=False) == picture(events, clears=False)
 

@@ -40,6 +40,7 @@ from accord.session.option import Choice, Command, ConfigOption, Group, Select, 
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from accord.session.tool_state import SMALL
 from tests.session.editions import JUNE, content, plain
+from tests.tables import rows
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
@@ -170,11 +171,11 @@ def test_a_known_call_that_starts_anew_has_everything_else_cleared() -> None:
     assert (meant.name, meant.title, meant.meta) == (None, None, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "nearest"),
     [("paused", "in_progress"), ("cancelled", "failed"), ("_further", "_further"), ("failed", "failed"), (None, None)],
 )
-@pytest.mark.parametrize("meta", [UNSET, None, {"k": 1}])
+@rows("meta", [UNSET, None, {"k": 1}])
 def test_two_statuses_are_not_known_yet(status: Any, nearest: Any, meta: Any) -> None:
     event = ToolChanged("c", status=status, name="n", meta=meta)
     assert said(event)[0]["status"] == nearest

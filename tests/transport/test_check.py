@@ -11,6 +11,7 @@ import pytest
 
 from accord.errors import ConnectionLost
 from accord.transport import StreamTransport, Transport, TransportCheckFailed, check_transport, memory_pair
+from tests.limits import limit
 from tests.transport.remote_peers import http_pairs, websocket_pairs
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ WAYS: dict[str, MakePair] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_keeps_the_promises(way: str) -> None:
     async def make_pair() -> tuple[Transport, Transport]:
@@ -63,7 +64,8 @@ async def test_every_way_keeps_the_promises(way: str) -> None:
 
 
 @pytest.mark.parametrize("pairs", [websocket_pairs, http_pairs])
-async def test_the_way_to_an_address_keeps_the_promises(pairs: Pairs) -> None:
+async def test_the_way_to_an_address_keeps_the_promises(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.http.FLUSH_SECONDS", limit(2.0))
     async with pairs() as make_pair:
         await check_transport(make_pair)
 
@@ -141,7 +143,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_broken_promise_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accord.transport.check.PATIENCE_SECONDS", 2.0)
+    monkeypatch.setattr("accord.transport.check.PATIENCE_SECONDS", 1.0)
 
     async def make_pair() -> tuple[Transport, Transport]:
         left, right = memory_pair()

@@ -311,6 +311,7 @@ async def test_a_stubborn_program_is_killed_in_bounded_time(program: Program) ->
     assert not exists(child.pid)
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_stubborn_program_is_killed_also_where_descendants_cannot_be_found(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,6 +382,7 @@ FAMILY = """
 """
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.parametrize("leader", ["stays", "ends"])
 async def test_descendants_are_gone_with_the_program(program: Program, leader: str) -> None:
     arguments = () if leader == "stays" else ("ends",)
@@ -458,6 +460,7 @@ async def test_markers_of_nested_programs_add_up(program: Program, monkeypatch: 
     await child.close()
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: Program) -> None:
     child = await spawn_one(*program(STUBBORN), grace_seconds=0.05)
     assert await child.receive() == b"%d" % child.pid
@@ -477,6 +480,7 @@ async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: P
     assert lost.value.clean
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_where_there_are_no_process_handles_a_thread_waits(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ class Host:
 WAIT = "await asyncio.Event().wait()"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 async def test_nothing_outlives_a_host_that_is_killed(tmp_path: Path, number: int) -> None:
     host = Host(tmp_path, WAIT)

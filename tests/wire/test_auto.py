@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from accord.wire import AutoReader, Framing, HeaderReader, LineReader, Reader, frame
 from accord.wire.headers import MAX_HEADER_BYTES
 from tests.limits import limit
+from tests.tables import rows
 
 PIECES = [1, 2, 3, 7, 1 << 20]
 
@@ -66,8 +67,8 @@ def read(reader: Reader, stream: bytes, piece_bytes: int) -> list[bytes]:
     return [text for at in range(0, len(stream), piece_bytes) for text in reader.feed(stream[at : at + piece_bytes])]
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("case", CASES)
 def test_the_framing_is_recognised_however_the_stream_is_cut(case: str, piece_bytes: int) -> None:
     stream, texts, framing = CASES[case]
     reader = AutoReader()
@@ -78,9 +79,9 @@ def test_the_framing_is_recognised_however_the_stream_is_cut(case: str, piece_by
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("tail_framing", ["lines", "headers"])
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("tail_framing", ["lines", "headers"])
+@rows("case", CASES)
 def test_the_next_text_is_read_after_every_case(
     case: str, tail_framing: Literal["lines", "headers"], piece_bytes: int
 ) -> None:
@@ -109,8 +110,8 @@ def test_headers_are_recognised_by_their_colon() -> None:
     assert reader.pending_bytes == 16
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(
+@rows("piece_bytes", PIECES)
+@rows(
     ("stream", "texts"),
     [
         (b"", []),
@@ -134,9 +135,9 @@ def test_an_unfinished_text_is_delivered_when_the_stream_ends(
     assert reader.pending_bytes == 0
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("framing", ["lines", "headers"])
-@pytest.mark.parametrize(("size", "readable"), [(99, True), (100, True), (101, False)])
+@rows("piece_bytes", PIECES)
+@rows("framing", ["lines", "headers"])
+@rows(("size", "readable"), [(99, True), (100, True), (101, False)])
 def test_the_limit_holds_in_either_framing(size: int, framing: Framing, piece_bytes: int, *, readable: bool) -> None:
     reader = AutoReader(100)
     text = b"[" * size
@@ -145,8 +146,8 @@ def test_the_limit_holds_in_either_framing(size: int, framing: Framing, piece_by
     assert (reader.fault is None) == readable
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(("size", "readable"), [(99, True), (100, True), (101, False)])
+@rows("piece_bytes", PIECES)
+@rows(("size", "readable"), [(99, True), (100, True), (101, False)])
 def test_the_limit_holds_for_a_banner(size: int, piece_bytes: int, *, readable: bool) -> None:
     reader = AutoReader(100)
     banner = b"=" * size

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from accord.errors import FrameError, LocalProtocolError
 from accord.wire import DEFAULT_MAX_BYTES, LineReader, Reader, frame, frame_line, reader_for
+from tests.tables import rows
 
 PIECES = [1, 2, 3, 5, 1 << 20]
 
@@ -35,8 +36,8 @@ def read(reader: Reader, stream: bytes, piece_bytes: int) -> list[bytes]:
     return [text for at in range(0, len(stream), piece_bytes) for text in reader.feed(stream[at : at + piece_bytes])]
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("case", CASES)
 def test_lines_become_texts_however_they_are_cut(case: str, piece_bytes: int) -> None:
     stream, texts = CASES[case]
     reader = LineReader()
@@ -46,15 +47,15 @@ def test_lines_become_texts_however_they_are_cut(case: str, piece_bytes: int) ->
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("case", CASES)
 def test_the_next_text_is_read_after_every_case(case: str, piece_bytes: int) -> None:
     stream, texts = CASES[case]
     assert read(LineReader(), stream + b'{"next":1}\n', piece_bytes) == [*texts, b'{"next":1}']
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(
+@rows("piece_bytes", PIECES)
+@rows(
     ("rest", "texts"),
     [
         (b"", []),
@@ -92,19 +93,19 @@ def test_an_empty_piece_changes_nothing() -> None:
     assert reader.feed(b"\n") == [b"1"]
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("size", [9, 10])
+@rows("piece_bytes", PIECES)
+@rows("mark", [b"", b"\xef\xbb\xbf"])
+@rows("line_end", [b"\n", b"\r\n"])
+@rows("size", [9, 10])
 def test_a_text_up_to_the_limit_is_read(size: int, line_end: bytes, mark: bytes, piece_bytes: int) -> None:
     reader = LineReader(10)
     assert read(reader, mark + (b"x" * size + line_end) * 2, piece_bytes) == [b"x" * size] * 2
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("size", [11, 12, 100])
+@rows("piece_bytes", PIECES)
+@rows("line_end", [b"\n", b"\r\n"])
+@rows("size", [11, 12, 100])
 def test_a_text_over_the_limit_is_a_fault_and_the_texts_before_it_are_read(
     size: int, line_end: bytes, piece_bytes: int
 ) -> None:

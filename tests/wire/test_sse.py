@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from accord.errors import FrameError, LocalProtocolError
 from accord.wire.sse import KEEPALIVE, SseEvent, SseReader, serialize_event, serialize_id
+from tests.tables import rows
 
 PIECES = [1, 2, 3, 7, 1 << 20]
 
@@ -70,8 +71,8 @@ def read(reader: SseReader, stream: bytes, piece_bytes: int) -> list[SseEvent]:
     ]
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("case", CASES)
 def test_the_stream_becomes_events_however_it_is_cut(case: str, piece_bytes: int) -> None:
     stream, events = CASES[case]
     reader = SseReader()
@@ -80,8 +81,8 @@ def test_the_stream_becomes_events_however_it_is_cut(case: str, piece_bytes: int
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("case", CASES)
+@rows("piece_bytes", PIECES)
+@rows("case", CASES)
 def test_the_next_event_is_read_after_every_case(case: str, piece_bytes: int) -> None:
     stream, events = CASES[case]
     tail = serialize_event("next", event="tail", id="z", retry=5)
@@ -118,17 +119,17 @@ def test_what_a_reader_that_comes_back_needs_is_kept() -> None:
     assert (reader.last_id, reader.retry) == ("3", 100)
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("field", [b"data:", b"data: "])
-@pytest.mark.parametrize("size", [19, 20])
+@rows("piece_bytes", PIECES)
+@rows("field", [b"data:", b"data: "])
+@rows("size", [19, 20])
 def test_data_up_to_the_limit_is_read(size: int, field: bytes, piece_bytes: int) -> None:
     reader = SseReader(20)
     assert read(reader, (field + b"x" * size + b"\n\n") * 2, piece_bytes) == [event("x" * size)] * 2
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(
+@rows("piece_bytes", PIECES)
+@rows(
     "block",
     [
         b"data:" + b"x" * 21,

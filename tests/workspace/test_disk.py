@@ -570,7 +570,7 @@ def test_not_one_byte_outside_while_another_process_swaps(tree: Tree) -> None:
     use_both(tree, 1000)
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(900)
 def test_not_one_byte_outside_in_a_hundred_thousand_uses(tree: Tree) -> None:
     use_both(tree, 34_000)

@@ -62,19 +62,21 @@ class _Thread:
         with suppress(RuntimeError):  # the loop is closed: there is nothing left to do
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def wait(self, work: Coroutine[Any, Any, T], on_interrupt: Callable[[], None] | None = None) -> T:
+    def wait(self, work: Coroutine[Any, Any, T], on_interrupt: Callable[[], None] = lambda: None) -> T:
         """Run a coroutine on the loop and wait for it here. Ctrl+C runs `on_interrupt` first, and is then raised."""
-        future = self.submit(work)
+        future: Future[T] | None = None
         try:
+            # In here: the agent may be at work before this thread goes on behind it.
+            future = self.submit(work)
             while True:
                 with suppress(FutureTimeout):
                     return future.result(LOOK_SECONDS)
                 if future.done():
                     return future.result()
         except KeyboardInterrupt:
-            if on_interrupt is not None:
-                on_interrupt()
-            future.cancel()
+            on_interrupt()
+            if future is not None:
+                future.cancel()
             raise
 
     def stop(self) -> None:
@@ -222,7 +224,7 @@ class BlockingSession:
         thread, session = self._there()
         turn = thread.wait(_made(session, content, deadlines, meta))
         with self._going_on(turn):
-            thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
+            thread.wait(turn.wait(), on_interrupt=lambda: self._interrupt(turn))
         return Reply(turn)
 
     def stream(
@@ -431,14 +433,12 @@ async def _made(
     return session.prompt(*content, deadlines=deadlines, meta=meta)
 
 
-async def _waited(turn: Turn) -> None:
-    await turn.wait()
-
-
 async def _stopped(session: Session) -> None:
     session.cancel()
 
 
 async def _cancelled(turn: Turn) -> None:
-    turn.cancel()
-    await turn._wait_over()
+    # A turn that was not even sent has no end.
+    if turn._task is not None:
+        turn.cancel()
+        await turn._wait_over()

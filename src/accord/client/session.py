@@ -200,6 +200,9 @@ class Session:
         try:
             self._check_open()
             await self._agent._attend(self)
+            if turn._is_unwanted:
+                turn._finish("cancelled")
+                return
             self._feed(Submitted(turn))
             await turn._wait_ready()
             if turn.is_over:

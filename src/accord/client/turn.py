@@ -87,6 +87,7 @@ class Turn:
         self._news: asyncio.Future[None] | None = None
         self._drained: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
+        self._is_unwanted = False
         self._released = asyncio.Event()
         """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()
@@ -151,6 +152,7 @@ class Turn:
         unless the agent had just finished. On an ended turn this does nothing.
         """
         if not self.is_over:
+            self._is_unwanted = True
             self._session.cancel()
 
     async def wait(self) -> Self:

@@ -6,14 +6,26 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
 from accord.session.client_requests import McpServer
+from tests.forked import forked_python
 
 HERE = Path(__file__).parent
 FRIENDLY = str(HERE / "friendly.py")
+# What the server of the official package imports as it needs it.
+OF_THE_SERVER = (
+    *("tests.agent.mcp_servers.friendly", "mcp.server.stdio", "mcp.server.streamable_http_manager", "mcp.server.sse"),
+    *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto"),
+    *("accord.agent.mcp.server_connection", "anyio._backends._asyncio"),
+)
+
+
+def forked() -> AbstractContextManager[None]:
+    """The servers that are started meanwhile are forks of this process: to import the package costs half a second."""
+    return forked_python(*OF_THE_SERVER)
 
 
 def crude(behaviour: str, name: str = "") -> McpServer:

@@ -23,6 +23,7 @@ from accord.protocol.model import Int32, Mark, Untagged, UntaggedLists, Wire
 from tests.protocol.inventory.facts import Definition, Field, Fields, Inventory
 from tests.protocol.inventory.lookup import EXTENSIONS, METHODS, MODULES, annotation, find, python_type
 from tests.protocol.inventory.table import NAMES, load
+from tests.tables import rows
 
 TABLES: dict[str, Inventory] = {name: load(name) for name in NAMES}
 TODAY = [name for name in NAMES if name != "v1_2025"]
@@ -156,13 +157,13 @@ def literals(kind: Any) -> tuple[tuple[Any, ...], bool]:
     return (), False
 
 
-@pytest.mark.parametrize(("edition", "name"), of_kind("struct"))
+@rows(("edition", "name"), of_kind("struct"))
 def test_every_struct_has_its_class_with_all_fields(edition: str, name: str) -> None:
     found = list(differences(edition, find(edition, name), whole_fields(edition, name)))
     assert found == []
 
 
-@pytest.mark.parametrize(("edition", "name"), of_kind("enum"))
+@rows(("edition", "name"), of_kind("enum"))
 def test_every_enum_has_its_values_and_is_open_or_closed(edition: str, name: str) -> None:
     definition = TABLES[edition].definitions[name]
     kind = find(edition, name)
@@ -183,9 +184,7 @@ def test_every_error_code_has_its_exception(edition: str) -> None:
         assert type(error) is not RequestError
 
 
-@pytest.mark.parametrize(
-    ("edition", "name"), [(edition, name) for edition, name in of_kind("alias") if name not in EXTENSIONS]
-)
+@rows(("edition", "name"), [(edition, name) for edition, name in of_kind("alias") if name not in EXTENSIONS])
 def test_every_alias_means_what_the_table_says(edition: str, name: str) -> None:
     kind = find(edition, name)
     words = TABLES[edition].definitions[name].words
@@ -204,7 +203,7 @@ def test_every_alias_means_what_the_table_says(edition: str, name: str) -> None:
 OTHER_SIDE = {"Agent": "client", "Client": "agent", "Proxy": "proxy"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("edition", "name"), [*of_kind("message"), *((edition, name) for edition in NAMES for name in sorted(EXTENSIONS))]
 )
 def test_an_envelope_has_no_type_of_its_own(edition: str, name: str) -> None:
@@ -212,7 +211,7 @@ def test_an_envelope_has_no_type_of_its_own(edition: str, name: str) -> None:
         find(edition, name)
 
 
-@pytest.mark.parametrize(("edition", "name"), of_kind("message", names=TODAY))
+@rows(("edition", "name"), of_kind("message", names=TODAY))
 def test_what_an_envelope_carries_is_in_the_method_table(edition: str, name: str) -> None:
     sender, sort = re.findall("[A-Z][a-z]+", name)
     serving = OTHER_SIDE[sender] if sort != "Response" or sender == "Proxy" else sender.lower()
@@ -273,7 +272,7 @@ def tag_differences(kind: Any, definition: Definition) -> Iterator[str]:
         yield f"{kind.__name__}.{definition.tag}: required is {field.required}"
 
 
-@pytest.mark.parametrize(("edition", "name"), of_kind("union"))
+@rows(("edition", "name"), of_kind("union"))
 def test_every_union_has_its_variants(edition: str, name: str) -> None:
     definition = TABLES[edition].definitions[name]
     kind = find(edition, name)

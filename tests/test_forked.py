@@ -1,0 +1,52 @@
+"""Programs that are forks of the test process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.forked import forked_python
+
+PROGRAM = """
+import os, sys
+print(sys.argv[1:], "pytest" in sys.modules, os.getcwd(), os.environ.get("KEY"))
+sys.exit(3)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+def said_by(program: Path) -> tuple[str, int]:
+    argv = [sys.executable, str(program), "a", "b"]
+    ended = subprocess.run(argv, capture_output=True, text=True, cwd="/", env={"KEY": "value"}, check=False)
+    return ended.stdout, ended.returncode
+
+
+def test_a_fork_has_its_own_arguments_directory_environment_streams_and_status(program: Path) -> None:
+    with forked_python():
+        assert said_by(program) == ("['a', 'b'] True / value\n", 3)
+
+
+def test_behind_the_last_of_several_at_once_programs_are_executed_again(program: Path) -> None:
+    one, other = forked_python(), forked_python()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert "True" in said_by(program)[0]
+    other.__exit__(None, None, None)
+    assert "False" in said_by(program)[0]
+
+
+@pytest.mark.parametrize("option", ["-I", "-c"])
+def test_a_program_with_options_is_no_fork(option: str) -> None:
+    argv = [sys.executable, *{"-I": ["-I", "-c"], "-c": ["-c"]}[option], "import sys; print('pytest' in sys.modules)"]
+    with forked_python():
+        assert subprocess.run(argv, capture_output=True, check=True).stdout == b"False\n"
