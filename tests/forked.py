@@ -114,7 +114,7 @@ def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
 
 
 def _program_of(given: Mapping[str, Any]) -> Main | None:
-    """What runs the program of a command; none where that is not one of Python, or only an interpreter does the same."""
+    """What runs the program of a command; none where that is not one of Python, or only an interpreter does that."""
     # Without a pipe it is the program of a user, with the terminal to itself.
     if given["shell"] or given["pass_fds"] or given["p2cread"] == -1 or not isinstance(given["args"], list | tuple):
         return None
@@ -144,6 +144,10 @@ def _run_module(name: str, words: Sequence[str], folder: Path | None = None) -> 
     sys.argv = [name, *words]
     if folder is not None:
         sys.path.insert(0, str(folder))
+    # Found anew: what pytest has imported with other assertions cannot be run.
+    for known in (name, f"{name}.__main__"):
+        if not hasattr(sys.modules.get(known), "__path__"):
+            sys.modules.pop(known, None)
     runpy.run_module(name, run_name="__main__", alter_sys=True)
     return 0
 
