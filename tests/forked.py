@@ -114,7 +114,7 @@ def _fork_or_execute(popen: subprocess.Popen[bytes], *values: Any) -> None:
 
 
 def _program_of(given: Mapping[str, Any]) -> Main | None:
-    """What runs the program of a command; none where that is not one of Python, or only an interpreter does the same."""
+    """What runs the program of a command; none where that is not one of Python, or only an interpreter does that."""
     # Without a pipe it is the program of a user, with the terminal to itself.
     is_alone = given["p2cread"] == -1
     if is_alone or given["shell"] or given["pass_fds"] or isinstance(given["args"], str | bytes):
@@ -145,6 +145,10 @@ def _run_module(name: str, words: Sequence[str], folder: Path | None = None) -> 
     sys.argv = [name, *words]
     if folder is not None:
         sys.path.insert(0, str(folder))
+    # Found anew: what pytest has imported with other assertions cannot be run.
+    for known in (name, f"{name}.__main__"):
+        if not hasattr(sys.modules.get(known), "__path__"):
+            sys.modules.pop(known, None)
     runpy.run_module(name, run_name="__main__", alter_sys=True)
     return 0
 
@@ -187,6 +191,7 @@ def _run(main: Main, given: Mapping[str, Any], begun: int) -> NoReturn:
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
+        _keep_coverage()
         os._exit(status)
 
 
@@ -260,6 +265,14 @@ def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper | None:
     # stderr by lines, the others by blocks where they are no terminal.
     by_lines = number == STDERR or os.isatty(number)
     return io.TextIOWrapper(binary, encoding="utf-8", errors=errors, line_buffering=by_lines)
+
+
+def _keep_coverage() -> None:
+    coverage = sys.modules.get("coverage")
+    measured = coverage and coverage.Coverage.current()
+    if measured:
+        measured.stop()
+        measured.save()
 
 
 def _flush() -> None:
