@@ -161,6 +161,8 @@ def _run(main: Callable[[], int], given: Mapping[str, Any], begun: int) -> NoRet
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         _save_coverage()
+    except BaseException:  # noqa: BLE001 - nobody else would see it
+        os.write(STDERR, traceback.format_exc().encode())
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
@@ -195,12 +197,13 @@ def _move(given: Mapping[str, Any], begun: int) -> None:
     for number, end in enumerate(("p2cread", "c2pwrite", "errwrite")):
         if given[end] != -1:
             os.dup2(given[end], number)
+    # It may be named by a descriptor that is closed then.
+    if given["cwd"] is not None:
+        os.chdir(given["cwd"])
     os.closerange(STDERR + 1, begun)
     os.closerange(begun + 1, MOST_FILES)
     if given["preexec_fn"] is not None:
         given["preexec_fn"]()
-    if given["cwd"] is not None:
-        os.chdir(given["cwd"])
     if given["env"] is not None:
         os.environ.clear()
         os.environ.update(given["env"])

@@ -123,7 +123,11 @@ async def test_a_program_that_is_asked_to_end_leaves_nothing_behind(number: sign
 
 
 @pytest.mark.parametrize("prompt", ["stubborn", "unending"])
-async def test_a_handler_that_does_not_want_to_end_is_left_behind(prompt: str, tmp_path: Path) -> None:
+async def test_a_handler_that_does_not_want_to_end_is_left_behind(
+    prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The program is a fork.
+    monkeypatch.setattr("accord.agent.signals.STOP_SECONDS", limit(0.2))
     async with running(tmp_path) as program:
         session = await program.hand.new_session(str(tmp_path))
         await program.hand.prompt(session, prompt)
