@@ -7,6 +7,7 @@ nowhere.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import pwd
@@ -116,6 +117,8 @@ def started(run: str) -> Iterator[PostgresServer]:
             yield server
         finally:
             running._cleanup()
+            # It would do so again, and log it, when whoever captured the log is gone.
+            atexit.unregister(running._cleanup)
 
 
 class OwnServer(PostgresServer):

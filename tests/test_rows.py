@@ -56,6 +56,18 @@ def test_a_rotated_dimension_has_one_value_for_each_of_the_others_and_all_over_t
     assert {each["edition"] for each in left} == set(range(EDITIONS))
 
 
+@pytest.mark.rotated("edition")
+@pytest.mark.parametrize("shape", range(SHAPES))
+@pytest.mark.parametrize("edition", range(EDITIONS))
+def test_of_a_stacked_table_as_this_one_no_shape_has_two_rows(
+    request: pytest.FixtureRequest, edition: int, shape: int
+) -> None:
+    assert (edition, shape) in product(range(EDITIONS), range(SHAPES))
+    rows: list[Any] = [item for item in request.session.items if item.name.startswith(request.function.__name__)]
+    shapes = [row.callspec.params["shape"] for row in rows if not row.get_closest_marker("every")]
+    assert len(shapes) == len(set(shapes))
+
+
 def test_of_sampled_rows_the_rest_is_long_or_a_part_of_it() -> None:
     assert counts(table(pytest.mark.sampled(4))) == {"default": 3, "long": 9, "every": 0}
     assert counts(table(pytest.mark.sampled(4, long=3))) == {"default": 3, "long": 3, "every": 6}

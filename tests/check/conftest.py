@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked_interpreters import forked_interpreters
+
+__all__ = ["forked_interpreters"]
+
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ def options(**more: Any) -> Options:
     return Options(**{**given, "cancel_prompt": "__hang__", "touch_model": True, "touch_permission": True, **more})
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize("make", CAREFUL)
 async def test_a_careful_agent_in_a_process_of_its_own_is_not_accused(make: Any, tmp_path: Path) -> None:
     program = [sys.executable, str(Path(__file__).parent / "faults"), "v1", make.__name__]

@@ -44,6 +44,7 @@ def skipped(report: Report) -> set[str]:
     }
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_our_command_keeps_every_rule(edition: EditionName, tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ async def test_our_command_keeps_every_rule(edition: EditionName, tmp_path: Path
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_client_on_our_framework_that_offers_everything_shows_and_keeps_every_rule(
     edition: EditionName, tmp_path: Path
@@ -72,6 +74,7 @@ async def test_a_client_on_our_framework_that_offers_everything_shows_and_keeps_
     assert skipped(report) <= {"CANCEL-003", "ELICIT-003", "HONEST-001", "HONEST-002", "HONEST-003"}
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_client_on_our_framework_that_offers_nothing_refuses_it(edition: EditionName, tmp_path: Path) -> None:
     report = await check_client([*PROGRAM, EDITIONS[edition], "bare"], options(edition, tmp_path))
@@ -97,6 +100,7 @@ async def test_a_client_that_never_starts_its_agent_is_not_conformant(tmp_path: 
     assert set(failures(report)) == {"ACCORD-CLIENT-INIT-001", "ACCORD-CLIENT-TURN-001"}
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize(("speaks", "edition"), [("1", "v2"), ("2", "v1"), ("1", "v2_june")])
 async def test_a_client_of_another_version_is_not_judged(speaks: str, edition: EditionName, tmp_path: Path) -> None:
     report = await check_client([*PROGRAM, speaks, "able"], options(edition, tmp_path))

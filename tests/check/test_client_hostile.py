@@ -73,7 +73,9 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("answer", ANSWERS, ids=json.dumps)
 async def test_nonsense_is_judged(edition: EditionName, answer: dict[str, Any]) -> None:
-    options = Options(edition=edition, timeout_seconds=0.3, turn_seconds=0.3, start_seconds=0.3, grace_seconds=0.1)
+    options = Options(
+        edition=edition, timeout_seconds=0.3, turn_seconds=0.3, start_seconds=0.3, grace_seconds=0.1, quiet_seconds=0.05
+    )
     async with asyncio.timeout(limit(60)):
         report = await check_client(lambda: Babbler(answer), options)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import asyncio
+import functools
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +14,7 @@ from accord.check import CAUSES, RULES, CheckRule, Options, Outcome, Report, che
 from accord.check.agent.conversation import STEPS
 from accord.check.agent.remote import REMOTE_STEPS
 from accord.check.client.conversation import STEPS as PARTS
-from accord.check.engine.judging import JUDGES, Judge
+from accord.check.engine.judging import JUDGES, Judge, judges_of
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
 from tests.check.faults.server import SERVER_FAULTS
@@ -22,14 +24,15 @@ CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[nam
 AGENTS = [fault for fault in FAULTS if fault.side == "agent"]
 BREAKING = [fault for fault in AGENTS if not fault.note]
 NOTED = [fault for fault in AGENTS if fault.note]
-_IN_V1 = {(fault.breaks, fault.name) for fault in AGENTS if fault.edition == "v1"}
-_notes: dict[tuple[EditionName, str], set[str]] = {}
+# The topics of the rules: a fault of a topic has those of its rules.
+TOPICS = sorted({fault.breaks.rpartition("-")[0] for fault in AGENTS})
 
 
-def options(edition: EditionName, *, login: bool = False, seconds: float = 2) -> Options:
+def options(edition: EditionName, *, login: bool = False, seconds: float = 2, only: tuple[str, ...] = ()) -> Options:
     """In this process nobody needs long; `login` lets the agent be logged in to, and out of."""
     return Options(
         edition=edition,
+        only=only,
         cancel_prompt="__hang__",
         timeout_seconds=seconds,
         turn_seconds=seconds,
@@ -45,13 +48,44 @@ def options(edition: EditionName, *, login: bool = False, seconds: float = 2) ->
     )
 
 
-async def judged(fault: Fault, *wanted: set[str]) -> Report:
-    """The report; where more fails than is wanted, once more with limits that a busy machine keeps too."""
+async def judged(fault: Fault) -> Report:
+    """The report; where it is not what is wanted, once more with limits that a busy machine keeps too."""
     login = "-AUTH-" in fault.breaks
     report = await check_agent(fault.make, options(fault.edition, login=login))
-    if set(failures(report)) not in wanted:
+    if not is_seen(fault, report):
         report = await check_agent(fault.make, options(fault.edition, login=login, seconds=10))
     return report
+
+
+async def judged_in_its_steps(fault: Fault) -> Report:
+    """The report of the rules that look at no other steps than the broken one, where it is seen there.
+
+    That takes a twentieth of a whole check. Some rules look at whatever was said.
+    """
+    played = {*steps_of(fault.edition, fault.breaks), "meet"}
+    only = tuple(
+        rule.id
+        for rule in judged_rules()
+        if rule.edition == fault.edition and rule.side != "client" and steps_of(rule.edition, rule.id) <= played
+    )
+    report = await check_agent(
+        fault.make, options(fault.edition, login="-AUTH-" in fault.breaks, seconds=0.5, only=only)
+    )
+    return report if is_seen(fault, report) else await judged(fault)
+
+
+@functools.cache
+def steps_of(edition: EditionName, id_: str) -> set[str]:
+    return {name for judge in judges_of(edition, id_) for name in judge.steps}
+
+
+def is_seen(fault: Fault, report: Report) -> bool:
+    """Whether what is wrong was found, and nothing that is not."""
+    if set(failures(report)) not in sets_that_fall(fault, report):
+        return False
+    if fault.note:
+        return fault.note in note_on(fault.breaks, report)
+    return [finding.root.rule.id for finding in report.findings] == [fault.breaks]
 
 
 def failures(report: Report) -> dict[str, str]:
@@ -67,34 +101,16 @@ def name_of(fault: Fault) -> str:
     return f"{fault.edition}-{fault.breaks}-{fault.name}"
 
 
-def everyday(faults: list[Fault]) -> list[Any]:
-    """A fixed sixth of the faults, one of every six in a line, so that every topic is in it; the rest is long.
-
-    A fault that June shares with v1 is met in v1.
-    """
-    return [
-        pytest.param(fault, marks=[] if is_everyday(number, fault, _IN_V1) else [pytest.mark.long], id=name_of(fault))
-        for number, fault in enumerate(faults)
-    ]
-
-
-def is_everyday(number: int, fault: Fault, in_v1: Collection[tuple[str, str]]) -> bool:
-    return number % 6 == 0 and (fault.edition != "v2_june" or (fault.breaks, fault.name) not in in_v1)
-
-
-def sets_that_fall(fault: Fault) -> list[set[str]]:
+def sets_that_fall(fault: Fault, report: Report) -> list[set[str]]:
     """The rule alone, or with what the manifest says cannot hold without it; each room says that of its own rules."""
-    causes = [cause.ids for cause in CAUSES if (cause.edition, cause.root) == (fault.edition, fault.breaks)]
-    chosen = [combinations(causes, count) for count in range(len(causes) + 1)]
-    return [{fault.breaks}.union(*some) for several in chosen for some in several]
-
-
-@pytest.mark.parametrize("fault", everyday(BREAKING))
-async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
-    report = await judged(fault, *sets_that_fall(fault))
-    failed = failures(report)
-    assert set(failed) in sets_that_fall(fault), failed
-    assert [finding.root.rule.id for finding in report.findings] == [fault.breaks]
+    if fault.note:
+        fall = [STRICTER.get((fault.edition, fault.breaks), set())]
+    else:
+        causes = [cause.ids for cause in CAUSES if (cause.edition, cause.root) == (fault.edition, fault.breaks)]
+        chosen = [combinations(causes, count) for count in range(len(causes) + 1)]
+        fall = [{fault.breaks}.union(*some) for several in chosen for some in several]
+    judged = {outcome.rule.id for outcome in report.outcomes}
+    return [each & judged for each in fall]
 
 
 STRICTER: dict[tuple[EditionName, str], set[str]] = {
@@ -107,24 +123,48 @@ STRICTER: dict[tuple[EditionName, str], set[str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", everyday(NOTED))
+def note_on(id_: str, report: Report) -> str:
+    return next(said_of(outcome) for outcome in report.outcomes if outcome.rule.id == id_)
+
+
+# --- every fault, in the steps that show it
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+async def test_the_faults_of_a_topic_are_seen_in_the_steps_that_show_them(topic: str) -> None:
+    faults = [fault for fault in AGENTS if fault.breaks.rpartition("-")[0] == topic]
+    # Side by side: many of them are told by their silence.
+    for fault, report in zip(faults, await asyncio.gather(*map(judged_in_its_steps, faults)), strict=True):
+        assert is_seen(fault, report), (name_of(fault), failures(report))
+
+
+# --- whole checks
+
+
+@pytest.mark.sampled(96, long=6)
+@pytest.mark.parametrize("fault", BREAKING, ids=name_of)
+async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
+    report = await judged(fault)
+    assert is_seen(fault, report), failures(report)
+
+
+@pytest.mark.sampled(24, long=6)
+@pytest.mark.parametrize("fault", NOTED, ids=name_of)
 async def test_a_peer_that_does_it_another_way_is_noted_as_that(fault: Fault) -> None:
-    report = await judged(fault, STRICTER.get((fault.edition, fault.breaks), set()))
-    assert set(failures(report)) == STRICTER.get((fault.edition, fault.breaks), set())
-    note = next(said_of(outcome) for outcome in report.outcomes if outcome.rule.id == fault.breaks)
-    assert fault.note in note
-    for other in await notes_of_conforming_peers(fault.edition, fault.breaks):
-        assert fault.note not in other
+    report = await judged(fault)
+    assert is_seen(fault, report), failures(report)
 
 
-async def notes_of_conforming_peers(edition: EditionName, id_: str) -> set[str]:
-    if not any(known == edition for known, _ in _notes):
-        for make in CONFORMING[edition]:
-            for outcome in (await check_agent(make, options(edition))).outcomes:
-                _notes.setdefault((edition, outcome.rule.id), set()).add(said_of(outcome))
-    return _notes[edition, id_]
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_what_is_noted_of_a_faulty_peer_is_noted_of_no_conforming_one(edition: EditionName) -> None:
+    noted = [fault for fault in NOTED if fault.edition == edition]
+    for make in CONFORMING[edition]:
+        report = await check_agent(make, options(edition, only=tuple(fault.breaks for fault in noted)))
+        for fault in noted:
+            assert fault.note not in note_on(fault.breaks, report), name_of(fault)
 
 
+@pytest.mark.rotated("login")
 @pytest.mark.parametrize("login", [False, True], ids=["as it is", "with a login"])
 @pytest.mark.parametrize(
     ("edition", "make"), [(edition, make) for edition, makes in CONFORMING.items() for make in makes]
@@ -138,6 +178,7 @@ async def test_a_conforming_peer_fails_nothing(edition: EditionName, make: Calla
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_peer_with_everything_shows_nearly_everything(edition: EditionName) -> None:
     report = await check_agent(CONFORMING[edition][1], options(edition, login=True))
+    assert failures(report) == {}
     skipped = {o.rule.id: said_of(o) for o in report.outcomes if o.status in {"SKIPPED", "NOT_TESTED"}}
     assert set(skipped) <= NEVER_SHOWN.get(edition, set()), skipped
 

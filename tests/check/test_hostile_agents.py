@@ -54,6 +54,7 @@ async def test_a_check_of_nonsense_ends_with_a_report(edition: EditionName, seed
         turn_seconds=0.1,
         start_seconds=0.2,
         grace_seconds=0.05,
+        quiet_seconds=0.02,
         jobs=4,
         auth_method="token",
         allow_logout=True,

@@ -26,7 +26,12 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
 
 async def judged(make: Any, **options: Any) -> Report:
     """A peer in this process, which needs no time."""
-    seconds = {"timeout_seconds": limit(1), "turn_seconds": limit(1), "grace_seconds": limit(0.3)}
+    seconds = {
+        "timeout_seconds": limit(1),
+        "turn_seconds": limit(1),
+        "grace_seconds": limit(0.3),
+        "quiet_seconds": 0.02,
+    }
     chosen = {"cancel_prompt": "__hang__", **seconds, **options}
     return await check_agent(make, Options(edition="v2_june", only=KIT, start_seconds=limit(1), **chosen))
 

@@ -40,7 +40,12 @@ async def judged_process(name: str, home: Path, *, logged_in: bool = True, **opt
 
 async def judged(make: Any, **options: Any) -> Report:
     """A peer in this process, which needs no time."""
-    seconds = {"timeout_seconds": limit(1), "turn_seconds": limit(1), "grace_seconds": limit(0.3)}
+    seconds = {
+        "timeout_seconds": limit(1),
+        "turn_seconds": limit(1),
+        "grace_seconds": limit(0.3),
+        "quiet_seconds": 0.02,
+    }
     chosen = {"cancel_prompt": "__hang__", **seconds, **options}
     return await check_agent(make, Options(only=KIT, **chosen))
 
@@ -54,12 +59,14 @@ def test_every_row_of_the_kit_is_there() -> None:
 # --- agents that keep the rules
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_that_wants_a_login_gets_it(tmp_path: Path) -> None:
     report = await judged_process("full", tmp_path, logged_in=False, auth_method="token", allow_logout=True)
     assert statuses(report, "FAIL", "NOT_TESTED") == {}
     assert report.conformant
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_that_wants_a_login_cannot_be_judged_without(tmp_path: Path) -> None:
     report = await judged_process("full", tmp_path, logged_in=False)
     assert statuses(report, "FAIL") == {}

@@ -22,6 +22,7 @@ QUICK = {
     "turn_seconds": limit(1),
     "start_seconds": limit(1),
     "grace_seconds": limit(0.3),
+    "quiet_seconds": 0.02,
 }
 
 

@@ -70,6 +70,7 @@ OURS = [
 
 
 @pytest.mark.parametrize(("name", "edition"), OURS)
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS[name]
     report = await judged(argv, edition, tmp_path, env, cancel)
@@ -89,6 +90,7 @@ class Obliging:
 
 @pytest.mark.long
 @pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_the_coding_agent_conforms_with_a_model_on_loopback(edition: EditionName, tmp_path: Path) -> None:
     async with serve(*[Obliging()] * 1000) as model:
         argv = [PYTHON, "-m", "accord", "agent", "--model", "fake", "--base-url", model.url]
@@ -107,6 +109,7 @@ UNSEEN: dict[EditionName, set[str]] = {
 
 
 @pytest.mark.parametrize("edition", ["v2", *(pytest.param(each, marks=pytest.mark.long) for each in ("v1", "v2_june"))])
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS["full"]
     # It has no settings that anybody else uses.
@@ -127,6 +130,7 @@ async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) 
 @pytest.mark.long
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.usefixtures("forked_interpreters")
 async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: Path) -> None:
     argv = [PYTHON, str(path)]
     report = await judged(argv, edition, tmp_path, {}, Options.cancel_prompt, METHODS.get(path.name, ""))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.check import AgentAddress, Options, Report, check_agent, editions_of
+from accord.check import RULES, AgentAddress, Options, Report, check_agent, editions_of
 from accord.check.rule import EditionName
 from accord.serve import Credentials, HostLimits, Principal
 from accord.transport.routing import Envelope, ServerRoutes
@@ -56,7 +56,9 @@ async def test_a_served_agent_keeps_every_rule(edition: EditionName, scheme: str
     # A turn that hangs outlives its connection: a drain would wait for it.
     async with serving(tmp_path, "full_agent:agent", "--drain", "1", env={**os.environ, **env}) as server:
         address = AgentAddress(f"{scheme}://127.0.0.1:{server.port}/acp", token=TOKEN)
-        report = await check_agent(address, options(edition, tmp_path / "root"))
+        # A silent stream is written to after 15 s: those of the applications below are sooner.
+        only = [rule.id for rule in RULES if rule.edition == edition and rule.id != "ACCORD-REMOTE-024"]
+        report = await check_agent(address, options(edition, tmp_path / "root", *only))
     assert broken(report) == {}
     assert report.conformant
     judged = {each.rule.id: each.status for each in report.outcomes if "-REMOTE-" in each.rule.id}

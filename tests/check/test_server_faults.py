@@ -56,20 +56,12 @@ def failures(report: Report) -> dict[str, str]:
     return {each.rule.id: said_of(each) for each in report.outcomes if each.status == "FAIL"}
 
 
+def name_of(fault: ServerFault) -> str:
+    return f"{fault.edition}-{fault.breaks}-{fault.name}"
+
+
 def said_of(outcome: Outcome) -> str:
     return outcome.deciding.message if outcome.deciding else ""
-
-
-def everyday(faults: list[ServerFault]) -> list[Any]:
-    """One of three in a line, in turn in every edition; the rest is long."""
-    return [
-        pytest.param(
-            fault,
-            marks=[] if number // 3 % 3 == number % 3 else [pytest.mark.long],
-            id=f"{fault.edition}-{fault.breaks}-{fault.name}",
-        )
-        for number, fault in enumerate(faults)
-    ]
 
 
 def sets_that_fall(fault: ServerFault) -> list[set[str]]:
@@ -78,8 +70,8 @@ def sets_that_fall(fault: ServerFault) -> list[set[str]]:
     return [{fault.breaks}.union(*some) for several in chosen for some in several]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("fault", everyday([fault for fault in SERVER_FAULTS if not fault.note]))
+@pytest.mark.sampled(12, long=3)
+@pytest.mark.parametrize("fault", [fault for fault in SERVER_FAULTS if not fault.note], ids=name_of)
 async def test_a_faulty_server_fails_exactly_what_it_breaks(fault: ServerFault) -> None:
     report = await judged(fault.make, fault.edition)
     if set(failures(report)) not in sets_that_fall(fault):

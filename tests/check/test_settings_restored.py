@@ -17,6 +17,7 @@ import pytest
 from tests.limits import limit
 
 pytest.importorskip("fcntl")
+pytestmark = pytest.mark.usefixtures("forked_interpreters")
 
 AGENT = [sys.executable, str(Path(__file__).with_name("option_file_agent.py"))]
 KEPT = {"effort": "middle", "mode": "default", "model": "small", "tone": "hot", "verbose": True}

@@ -34,6 +34,7 @@ def _program(client: str, request: pytest.FixtureRequest) -> tuple[list[str], di
     return ["node", str(PEERS / "ts_client.mjs")], {**home, "ACCORD_EDITION": client[-1]}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_an_official_client_gets_its_work_done(
     client: str, tmp_path: Path, request: pytest.FixtureRequest

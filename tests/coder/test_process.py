@@ -17,6 +17,7 @@ from tests.limits import limit
 CODER = (sys.executable, "-m", "accord.coder")
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @IN_EVERY_EDITION
 async def test_the_program_does_what_the_agent_does(tmp_path: Path, edition: str) -> None:
     folder = project(tmp_path / "project", **{"a.py": 'pritn("hi")\n'})
@@ -72,6 +73,7 @@ def answered_last(session: accord.client.Session) -> str:
     return [message.text for message in session.transcript.messages if message.speaker == "agent"][-1]
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize(
     "arguments",
     [("--model", "nonsense"), ("--store", "drawer:x"), ("--allow", "everything"), ("--what",)],

@@ -7,12 +7,14 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.forked_async import AwaitedProgram, serve_command
 from tests.limits import limit
 
 HERE = Path(__file__).parent
@@ -26,7 +28,7 @@ class NodeProcess:
     """One `accord serve --node`."""
 
     name: str
-    process: asyncio.subprocess.Process
+    process: AwaitedProgram | asyncio.subprocess.Process
     port: int = 0
     log: list[str] = field(default_factory=list)
     reading: asyncio.Task[None] | None = None
@@ -98,15 +100,29 @@ class TestFleet:
             "ACCORD_SERVE_TOKEN": TOKEN,
             **(env or {}),
         }
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "accord", "serve", "fleet_agent:agent", "--quiet"),
+        line = (
+            *("accord", "serve", "fleet_agent:agent", "--quiet"),
             *("--port", str(port), "--root", self.root, "--node", name, "--lease", str(self.lease_seconds)),
             *(*self.arguments, *arguments),
-            stdin=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-            cwd=self.folder,
         )
+        process: AwaitedProgram | asyncio.subprocess.Process
+        if name in self.python:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", *line),
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=self.folder,
+            )
+        else:
+            process = await AwaitedProgram.start(
+                serve_command(),
+                line,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=self.folder,
+            )
         node = NodeProcess(name, process)
         node.reading = asyncio.create_task(_read_log(node))
         return node

@@ -17,6 +17,7 @@ from tests.fleet.talking import answer_to
 from tests.limits import limit
 
 
+@pytest.mark.rotated("edition")
 @pytest.mark.parametrize("edition", ["1", "2"])
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_a_session_that_another_node_owns_is_relayed_to_it(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 import accord
 from tests.fleet.nodes import TOKEN, TestFleet, fleet_of
 from tests.fleet.talking import answer_to
+from tests.forked_async import AwaitedProgram, serve_command
 from tests.limits import limit
 from tests.postgres import Database
 
@@ -101,12 +102,13 @@ async def test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes
 
 
 async def fleet_command(database: Database, *arguments: str) -> tuple[int, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "accord", "fleet", *arguments),
+    process = await AwaitedProgram.start(
+        serve_command(),
+        ("accord", "fleet", *arguments),
         env={"ACCORD_STORE": database.conninfo, "PATH": ""},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     async with asyncio.timeout(limit(40.0)):
         out, error = await process.communicate()

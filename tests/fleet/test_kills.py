@@ -130,8 +130,10 @@ def described(recoveries: list[Recovery]) -> str:
 @pytest.mark.parametrize(
     ("kills", "sessions"),
     [
-        pytest.param(6, 20, marks=pytest.mark.timeout(limit(240))),
-        pytest.param(30, 60, marks=[pytest.mark.long, pytest.mark.timeout(limit(1500))]),
+        # Each kind of trouble once.
+        pytest.param(4, 8, marks=pytest.mark.timeout(limit(240))),
+        pytest.param(6, 20, marks=[pytest.mark.long, pytest.mark.timeout(limit(240))]),
+        pytest.param(30, 60, marks=[pytest.mark.every, pytest.mark.timeout(limit(1500))]),
         *([pytest.param(KILLS_BY_HAND, 60, marks=pytest.mark.timeout(7200))] if KILLS_BY_HAND else []),
     ],
 )

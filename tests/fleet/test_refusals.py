@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from accord.cli.main import main
+from accord.stores import PostgresStore
 from tests.fleet.nodes import FLEET_SECRET
 
 CONNINFO = "host=127.0.0.1 port=1 user=u password=do-not-show dbname=d connect_timeout=2"
@@ -16,12 +18,14 @@ HERE = str(Path(__file__).parent)
 
 
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(HERE)
-    monkeypatch.delitem(sys.modules, "fleet_agent", raising=False)  # an agent that has no store yet
     for name in ("ACCORD_STORE", "ACCORD_FLEET_SECRET", "ACCORD_SERVE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+    yield
+    # The next one begins with an agent that has no store yet.
+    sys.modules.pop("fleet_agent", None)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -90,6 +94,9 @@ def test_every_address_of_the_machine_is_no_address_for_other_nodes(
 def test_a_database_that_is_down_is_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    defaults = PostgresStore.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "patience_seconds", 0.3)
     monkeypatch.setenv("ACCORD_STORE", CONNINFO)
     assert "PostgreSQL cannot be reached" in refused(capsys, "fleet", "ls")
     monkeypatch.setenv("ACCORD_STORE", CONNINFO)

@@ -6,18 +6,15 @@ import os
 import re
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple, Self
 
 import pytest
 
+from tests.hostile import meter
 from tests.hostile.stage import Stage
 
-METER = str(Path(__file__).with_name("meter.py"))
 MAX_PRINTED = 64 * 1024 * 1024
 # A question at the terminal of `accord run` is the last thing on it, in one row or, broken at blanks, in several.
 PROMPT = re.compile(rb"\] [^\r\n]*(?:\r\n {4}[^\r\n]*)*> $")
@@ -42,9 +39,7 @@ class Running:
     def __init__(self, stage: Stage, words: Sequence[str], *, terminal: bool, folder: str = "") -> None:
         self.stage = stage
         self.printed = b""
-        self._report = stage.folder / "report"
-        self._report.unlink(missing_ok=True)
-        argv = [sys.executable, "-S", "-E", METER, str(self._report), sys.executable, "-m", "accord", *words]
+        self._end: meter.Run | None = None
         if terminal:
             pty = pytest.importorskip("pty")
             termios = pytest.importorskip("termios")
@@ -52,33 +47,20 @@ class Running:
             termios.tcsetwinsize(theirs, (40, 120))
         else:
             self._ours, theirs = os.pipe()
-        self._process = subprocess.Popen(
-            argv,
-            stdin=theirs if terminal else subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=stage.work / folder,
-            env=stage.env,
-            start_new_session=True,
-        )
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        files = (theirs if terminal else nothing, theirs)
+        self.pid = meter.start(list(words), files, str(stage.work / folder), stage.env)
         os.close(theirs)
+        os.close(nothing)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            for pid in (self.pid, self._process.pid):
-                if pid is not None:
-                    os.kill(pid, signal.SIGKILL)
-        self._process.wait(10)
+        if self._end is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self._end = meter.ended(10)
         os.close(self._ours)
-
-    @property
-    def pid(self) -> int | None:
-        """The process of the command itself, once it is known."""
-        lines = self._report.read_text(encoding="ascii").split() if self._report.exists() else []
-        return int(lines[0]) if lines else None
 
     def read(self, seconds: float) -> bool | None:
         """What comes next; None where nothing came in time, False at the end."""
@@ -97,15 +79,12 @@ class Running:
 
     def interrupt(self) -> None:
         """Ctrl+C, for the command alone."""
-        pid = self.pid
-        if pid is not None:
-            os.kill(pid, signal.SIGINT)
+        os.kill(self.pid, signal.SIGINT)
 
     def end(self, questions: int = 0) -> Outcome:
         """What it gave, when all that it printed was read."""
-        status = self._process.wait(20)
-        lines = self._report.read_text(encoding="ascii").split()
-        return Outcome(status, self.printed, int(lines[1]), questions)
+        self._end = meter.ended(20)
+        return Outcome(self._end.status, self.printed, self._end.memory_kib, questions)
 
 
 def run(

@@ -232,7 +232,7 @@ MUTANTS = (
         "coder/project_commands.py",
         "        return Trust().is_trusted(command.path, command.sha256)\n",
         "        return True\n",
-        "tests/coder/test_project_commands.py::test_a_command_is_offered_and_used_once_it_is_trusted[1]",
+        "tests/coder/test_project_commands.py::test_a_command_is_offered_and_used_once_it_is_trusted[2]",
     ),
     Mutant(
         "consent",

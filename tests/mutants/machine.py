@@ -167,7 +167,7 @@ MUTANTS = (
         '    elif not run["ended"]:\n',
         '    elif run["ended"] is None:\n',
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
-        "[v2-ACCORD-REMOTE-017-TwoReadersShare]",
+        "[v1-ACCORD-REMOTE-017-TwoReadersShare]",
     ),
     Mutant(
         "checks",
@@ -228,6 +228,6 @@ MUTANTS = (
         '    if run["came"]:\n        return\n',
         "    if True:\n        return\n",
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
-        "[v1-ACCORD-REMOTE-024-SilentStreamsStaySilent]",
+        "[v2_june-ACCORD-REMOTE-024-SilentStreamsStaySilent]",
     ),
 )

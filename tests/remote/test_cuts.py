@@ -88,6 +88,7 @@ async def count_through(transport: str, edition: Any, folder: Path, cuts: int, p
         proxy.end()
 
 
+@pytest.mark.rotated("edition")
 @TRANSPORTS
 @EDITIONS
 async def test_nothing_is_lost_over_links_that_are_cut(transport: str, edition: str, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ async def test_nothing_is_lost_over_links_that_are_cut(transport: str, edition: 
 
 
 @pytest.mark.long
+@pytest.mark.rotated("edition", "transport")
 @pytest.mark.timeout(900)
 @TRANSPORTS
 @EDITIONS

@@ -6,16 +6,22 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.forked_async import AwaitedProgram, serve_command
 from tests.limits import limit
 
 HERE = Path(__file__).parent
 TOKEN = "secret"  # noqa: S105 - of servers that live for a test
+# How often a server looks for what is over, and how long one that ends waits for clients that have left.
+SOON = {"accord.serve.connections.SWEEP_SECONDS": 0.1, "accord.serve.connections.RETURN_SECONDS": 0.2}
+# For tests whose turn waits for ever: its handler is not waited for when its connection ends.
+IMPATIENT = {"accord.connection.connection.Connection.grace_seconds": 0.1}
 _SERVING = re.compile(r"serving at ws(s?)://([^ ]+):(\d+)/acp")
 _TOKEN = re.compile(r"shown only now: (\S+)")
 
@@ -24,7 +30,7 @@ _TOKEN = re.compile(r"shown only now: (\S+)")
 class ServerProcess:
     """A running server."""
 
-    process: asyncio.subprocess.Process
+    process: AwaitedProgram | asyncio.subprocess.Process
     port: int = 0
     token: str = ""
     log: list[str] = field(default_factory=list)
@@ -52,12 +58,21 @@ class ServerProcess:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *arguments: str, token: str = TOKEN, env: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str,
+    token: str = TOKEN,
+    env: dict[str, str] | None = None,
+    seconds: dict[str, float] | None = None,
+    is_fresh: bool = False,
 ) -> AsyncIterator[ServerProcess]:
-    """Serve until the block ends. `folder` has the state; the root is `folder / "root"`."""
+    """Serve until the block ends. `folder` has the state; the root is `folder / "root"`.
+
+    The server is a fork of this process, which may have other `seconds` (`serve_command`); a fresh one has an
+    interpreter of its own.
+    """
     root = folder / "root"
     root.mkdir(exist_ok=True)
-    line: Sequence[str] = (sys.executable, "-m", "accord", "serve", "--port", "0", "--root", str(root), *arguments)
+    line = ("accord", "serve", "--port", "0", "--root", str(root), *arguments)
     environment = {
         **os.environ,
         "XDG_STATE_HOME": str(folder / "state"),
@@ -66,9 +81,20 @@ async def serving(
         **({"ACCORD_SERVE_TOKEN": token} if token else {}),
         **(env or {}),
     }
-    process = await asyncio.create_subprocess_exec(
-        *line, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, env=environment, cwd=folder
-    )
+    process: AwaitedProgram | asyncio.subprocess.Process
+    if is_fresh:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", *line),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
+        )
+    else:
+        command = serve_command({**SOON, **(seconds or {})})
+        process = await AwaitedProgram.start(
+            command, line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=folder
+        )
     server = ServerProcess(process, token=token)
     draining = asyncio.create_task(_read_log(server))
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.limits import limit
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said
-from tests.serve.server_process import serving
+from tests.serve.server_process import IMPATIENT, serving
 
 CHOICE = {"outcome": {"outcome": "selected", "optionId": "allow"}}
 
@@ -88,7 +88,7 @@ async def test_a_turn_outlives_its_connection_and_its_question_is_asked_again(tm
 
 async def test_a_turn_ends_with_its_connection_where_that_is_wanted(tmp_path: Path) -> None:
     arguments = ("served_agent:agent", "--grace", "0.1", "--on-disconnect", "cancel")
-    async with serving(tmp_path, *arguments) as server:
+    async with serving(tmp_path, *arguments, seconds=IMPATIENT) as server:
         root = tmp_path / "root"
         async with WebSocketClient(server.websocket) as first:
             session_id = await first.new_session(str(root))

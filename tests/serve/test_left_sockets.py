@@ -14,7 +14,7 @@ import pytest
 
 from tests.limits import limit
 from tests.serve.raw_clients import INITIALIZE, close, prompt_params, read_reply, request
-from tests.serve.server_process import ServerProcess, serving
+from tests.serve.server_process import IMPATIENT, ServerProcess, serving
 from tests.serve.test_abuse import gauge, head_of
 
 UPGRADE = {
@@ -69,7 +69,7 @@ async def test_a_client_that_closes_before_initialize_is_answered_leaves_nothing
 
 
 async def test_requests_of_any_type_do_not_harm_a_resumption(tmp_path: Path) -> None:
-    async with serving(tmp_path, "served_agent:agent", "--grace", "60", "--drain", "0.2") as server:
+    async with serving(tmp_path, "served_agent:agent", "--grace", "60", "--drain", "0.2", seconds=IMPATIENT) as server:
         async with raw_socket(server) as (reader, writer), asyncio.timeout(limit(20.0)):
             writer.write(message(request(0, "initialize", INITIALIZE)))
             await reader.readuntil(b'"connectionId":"')

@@ -20,7 +20,9 @@ def in_starlette(application: Any) -> Any:
 
 
 def in_litestar(application: Any) -> Any:
-    return Litestar(route_handlers=[asgi("/agent", is_mount=True, copy_scope=True)(application.__call__)])
+    # Its log would go on in a thread of its own, for all tests behind this one.
+    handler = asgi("/agent", is_mount=True, copy_scope=True)(application.__call__)
+    return Litestar(route_handlers=[handler], logging_config=None)
 
 
 def by_itself(application: Any) -> Any:

@@ -30,7 +30,7 @@ def peer(request: pytest.FixtureRequest) -> list[str]:
     return [str(request.getfixturevalue("python_peer_v2")), str(PEERS / "remote_client.py")]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3, long=2)
 @pytest.mark.parametrize("peer", ["ts", "py"], indirect=True)
 @pytest.mark.parametrize("edition", ["v1", "v2"])
 @pytest.mark.parametrize("scheme", ["ws", "http"])

@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 from accord.serve.runner import YOUNG_OBJECTS
 from tests.limits import limit
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
-from tests.serve.server_process import serving
+from tests.serve.server_process import IMPATIENT, serving
 
 PROGRAM = Path(__file__).with_name("served_agent.py")
 
@@ -63,7 +63,7 @@ async def test_sigterm_lets_an_open_turn_come_to_its_end_and_refuses_new_connect
 
 
 async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path: Path) -> None:
-    async with serving(tmp_path, "served_agent:agent", "--drain", "0.2") as server:
+    async with serving(tmp_path, "served_agent:agent", "--drain", "0.2", seconds=IMPATIENT) as server:
         async with WebSocketClient(server.websocket) as client:
             session_id = await client.new_session(str(tmp_path / "root"))
             await client.send(request("wait", "session/prompt", prompt_params(session_id, "wait")))
@@ -95,7 +95,7 @@ async def test_sigterm_does_not_wait_for_a_client_that_has_left(tmp_path: Path) 
 @pytest.mark.parametrize("served", ["served_agent:agent", "program"])
 async def test_sigterm_does_not_wait_for_the_answer_of_a_client_that_has_left(tmp_path: Path, served: str) -> None:
     words = ("--", sys.executable, str(PROGRAM)) if served == "program" else (served,)
-    async with serving(tmp_path, "--drain", "600", *words) as server:
+    async with serving(tmp_path, "--drain", "600", *words, seconds=IMPATIENT) as server:
         async with WebSocketClient(server.websocket) as client:
             session_id = await client.new_session(str(tmp_path / "root"))
             await client.send(request("ask", "session/prompt", prompt_params(session_id, "ask")))

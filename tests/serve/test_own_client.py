@@ -100,7 +100,7 @@ async def proxied(port: int) -> AsyncIterator[tuple[int, CuttingProxy]]:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-@pytest.mark.parametrize("cuts", [4, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("cuts", [4, pytest.param(100, marks=[pytest.mark.every, pytest.mark.timeout(900)])])
 async def test_no_update_is_lost_or_doubled_while_links_are_cut(
     shared_process: ServerProcess, server_root: Path, scheme: str, cuts: int
 ) -> None:

@@ -118,12 +118,12 @@ async def test_a_client_that_vanishes_after_initialize_is_in_the_log(tmp_path: P
         await logged(server, "ended: its client did not come back")
 
 
-@pytest.mark.long
 async def test_a_socket_whose_client_answers_no_ping_is_in_the_log(tmp_path: Path) -> None:
-    async with serving(tmp_path, "served_agent:agent") as server:
+    # A ping comes after so long, and has as long for its answer.
+    times = {"accord.serve.runner.PING_SECONDS": 0.3}
+    async with serving(tmp_path, "served_agent:agent", "--drain", "0.2", seconds=times) as server:
         silent = await go_silent(server)
         try:
-            # A ping comes after 15 s, and has 15 s for its answer.
             await logged(server, "its client answers no ping", 60.0)
         finally:
             silent.transport.abort()

@@ -19,7 +19,7 @@ UPGRADE = {
 
 
 async def test_a_conversation_over_websocket(tmp_path: Path) -> None:
-    async with serving(tmp_path, "served_agent:agent") as server:
+    async with serving(tmp_path, "served_agent:agent", is_fresh=True) as server:
         async with WebSocketClient(server.websocket) as client:
             session_id = await client.new_session(str(tmp_path / "root"))
             assert (await client.prompt(session_id, "hello"))["result"]["stopReason"] == "end_turn"

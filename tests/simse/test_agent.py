@@ -17,6 +17,7 @@ from tests.limits import limit
 CLIENT = Path(__file__).with_name("page_client.py")
 AGENT = (sys.executable, str(Path(__file__).with_name("page_agent.py")))
 BOUND_SECONDS = limit(60.0)
+pytestmark = pytest.mark.usefixtures("forked_interpreters")
 
 
 class Talk:
@@ -56,7 +57,7 @@ class Talk:
 
 def talk(folder: Path, *prompts: str, **plan: Any) -> Talk:
     """A whole conversation."""
-    command = [sys.executable, "-I", "-S", str(CLIENT), json.dumps({"prompts": prompts, **plan}), *AGENT]
+    command = [sys.executable, str(CLIENT), json.dumps({"prompts": prompts, **plan}), *AGENT]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=BOUND_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     talked = Talk(done.stdout)
@@ -205,6 +206,7 @@ def test_no_line_ends_the_connection(tmp_path: Path) -> None:
 
 
 def test_a_request_that_nothing_waits_for_is_answered_with_an_error(tmp_path: Path) -> None:
+    # Both in interpreters of their own, the client's without any package.
     late = {"sessionId": "s", "type": "permission_response", "requestId": "permission-5", "response": "allow_once"}
     lines = [
         json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": late})

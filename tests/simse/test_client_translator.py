@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.dialects import Translation
 from accord.protocol import v1
@@ -550,6 +550,7 @@ PARAMS = st.dictionaries(st.sampled_from(NAMES), VALUES | st.dictionaries(st.sam
 MESSAGES = st.dictionaries(st.sampled_from(["id", "result", "error", "params"]), VALUES)
 
 
+@settings(max_examples=30)
 @given(st.lists(PARAMS | MESSAGES, max_size=8))
 def test_nothing_that_an_agent_says_is_too_much(said: list[Json]) -> None:
     translator = prompting("add")

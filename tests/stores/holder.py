@@ -83,7 +83,7 @@ class Holder:
         return subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).pid  # noqa: ASYNC220
 
 
-async def main(*arguments: str) -> None:
+async def hold(*arguments: str) -> None:
     holder = Holder(*arguments)
     say("ready")
     for line in sys.stdin:
@@ -93,5 +93,6 @@ async def main(*arguments: str) -> None:
             say(error.reason)
 
 
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+def main() -> int:
+    asyncio.run(hold(*sys.argv[1:]))
+    return 0

@@ -29,5 +29,7 @@ def is_database(place: str) -> bool:
 
 def open_place(place: str, node: str = "") -> Store:
     if is_database(place):
-        return PostgresStore(place, node=node, lease_seconds=LEASE_SECONDS, patience_seconds=30.0)
+        # A process may be told another one by its environment, also if it is a fork.
+        lease_seconds = float(os.environ.get("ACCORD_TEST_LEASE", LEASE_SECONDS))
+        return PostgresStore(place, node=node, lease_seconds=lease_seconds, patience_seconds=30.0)
     return SqliteStore(place, busy_seconds=60.0)

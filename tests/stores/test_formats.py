@@ -96,6 +96,7 @@ def test_processes_that_bring_up_one_database_at_once_never_collide(path: Path) 
     database.close()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fixture", OLDER, ids=lambda fixture: fixture.stem)
 def test_a_migration_that_is_broken_off_anywhere_leaves_the_database_as_it_was(fixture: Path, tmp_path: Path) -> None:
     class Killed(BaseException):

@@ -11,29 +11,32 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk
+from tests.forked import ForkedProgram
 from tests.limits import limit
+from tests.stores import writer
 from tests.stores.places import open_place
 
-ROOT = Path(__file__).parents[2]
-WRITER = "tests.stores.writer"
 PATIENCE_SECONDS = limit(60.0)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits and permissions as POSIX has them")
 
 
 class Process:
-    """A child that runs `writer.py` or another program; every wait for it is bounded."""
+    """A child that runs `writer.py` or another program; every wait for it is bounded.
 
-    def __init__(self, *arguments: object, program: str = WRITER) -> None:
-        command = [sys.executable, "-m", program, *map(str, arguments)]
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=ROOT)
+    It is a fork, so this process must not have the same file open: SQLite forbids that.
+    """
+
+    def __init__(self, *arguments: object, program: Callable[[], int] = writer.main) -> None:
+        command = ["program", *map(str, arguments)]
+        self.child = ForkedProgram(program, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._rest = b""
 
     def line(self) -> str | None:
@@ -86,7 +89,7 @@ def survive(path: object, rounds: int, seed: int) -> None:
     chance = random.Random(seed)
     for number in range(rounds):
         process = Process("stream", path, chance.random())
-        positions = [process.line() for _ in range(chance.randint(1, 120))]
+        positions = [process.line() for _ in range(chance.randint(1, 40))]
         # Somewhere within the next group or two, wherever the writer happens to be.
         for _ in range(chance.randint(0, 20_000)):
             pass
@@ -105,7 +108,7 @@ def test_what_was_committed_survives_ten_kills(path: Path) -> None:
     survive(path, rounds=10, seed=random.randrange(10**6))
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(600)
 def test_what_was_committed_survives_a_hundred_kills(path: Path) -> None:
     survive(path, rounds=100, seed=random.randrange(10**6))

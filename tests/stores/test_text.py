@@ -240,7 +240,6 @@ def test_the_text_is_json_for_everybody(value: Any) -> None:
 
 def test_threads_may_read_the_first_events_of_a_process_at_once() -> None:
     program = Path(__file__).with_name("first_use.py")
-    # Without the lock about one of eight ends with a segmentation fault.
-    for _ in range(20):
-        done = subprocess.run([sys.executable, str(program)], capture_output=True, check=False, timeout=limit(60.0))
-        assert (done.returncode, done.stderr) == (0, b"")
+    # Without the lock about one of eight of its processes ends with a segmentation fault.
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, check=False, timeout=limit(60.0))
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.limits import limit
+from tests.stores.holder import main
 from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, LEASE_SECONDS, is_database
 from tests.stores.test_processes import PATIENCE_SECONDS, Process
 
@@ -22,14 +23,12 @@ pytestmark = [
     pytest.mark.timeout(120),
 ]
 
-HOLDER = "tests.stores.holder"
-
 
 class Holder(Process):
     """A child that runs `holder.py`."""
 
     def __init__(self, place: object, *arguments: object) -> None:
-        super().__init__(place, *arguments, program=HOLDER)
+        super().__init__(place, *arguments, program=main)
         self._is_database = is_database(str(place))
         assert self.line() == "ready"
 
@@ -46,6 +45,7 @@ class Holder(Process):
         deadline = time.monotonic() + seconds
         while (answer := self.do(line)) == "in_use":
             assert time.monotonic() < deadline, "a session that nobody owns is refused"
+            time.sleep(0.05)
         return answer
 
     def die(self) -> None:

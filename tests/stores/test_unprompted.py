@@ -130,10 +130,9 @@ async def test_only_what_nobody_prompted_and_nobody_has_open_is_pruned(store: St
 
 async def test_a_session_that_another_process_has_open_is_listed_and_not_pruned(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
-    store = SqliteStore(path)
-    await store.create(record("theirs"))
     holder = Holder(path)
-    assert holder.do("acquire theirs") == "True"
+    assert holder.do("create theirs owned") == "None"
+    store = SqliteStore(path)
     assert await listed(store) == ["theirs"]
     assert await store.prune_unprompted(5.0) == []
     holder.die()

@@ -108,12 +108,15 @@ async def unwritable(path: str, session_id: str) -> None:
     await store.close()
 
 
-if __name__ == "__main__":
-    programs: dict[str, Callable[..., Coroutine[None, None, None]]] = {
-        "stream": stream,
-        "share": share,
-        "full": full,
-        "locked": locked,
-        "unwritable": unwritable,
-    }
-    asyncio.run(programs[sys.argv[1]](*sys.argv[2:]))
+PROGRAMS: dict[str, Callable[..., Coroutine[None, None, None]]] = {
+    "stream": stream,
+    "share": share,
+    "full": full,
+    "locked": locked,
+    "unwritable": unwritable,
+}
+
+
+def main() -> int:
+    asyncio.run(PROGRAMS[sys.argv[1]](*sys.argv[2:]))
+    return 0

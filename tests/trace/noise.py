@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
-LARGE_BYTES = 10 * 1024 * 1024
+LARGE_BYTES = 3 * 1024 * 1024
 
 
 def pieces(seed: int) -> Iterator[bytes]:

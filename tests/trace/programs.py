@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Self
 
 from accord.trace import TraceRecord, open_trace
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
@@ -26,21 +29,17 @@ class Tapped:
     """A tap that runs, with its client's ends of the pipes."""
 
     def __init__(
-        self, command: Sequence[str], *options: str, env: dict[str, str] | None = None, limits: str = ""
+        self, command: Sequence[str], *options: str, env: dict[str, str] | None = None, max_file_bytes: int = 0
     ) -> None:
-        argv = [*TAP, *options, "--", *command]
-        environment = {**os.environ, **(env or {})}
-        if limits:
-            # Python keeps bytecode that is cut by a limit of file sizes, and fails to import it from then on.
-            environment["PYTHONDONTWRITEBYTECODE"] = "1"
-            argv = ["sh", "-c", f'{limits}; exec "$@"', "sh", *argv]
-        self.process = subprocess.Popen(
-            argv,
+        self.process = ForkedProgram(
+            tap_command(),
+            ["accord", "tap", *options, "--", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=environment,
+            env={**os.environ, **(env or {})},
+            preexec_fn=functools.partial(_limit_files, max_file_bytes) if max_file_bytes else None,
         )
         self.stdin = _stream(self.process.stdin)
         self.stdout = _stream(self.process.stdout)
@@ -80,6 +79,23 @@ class Tapped:
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(SECONDS)
+
+
+def _limit_files(max_bytes: int) -> None:
+    import resource  # noqa: PLC0415 - not everywhere
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+    # Python keeps bytecode that is cut by the limit, and fails to import it from then on.
+    sys.dont_write_bytecode = True
+
+
+@functools.cache
+def tap_command() -> Callable[[], int]:
+    """The command with what a tap imports as it needs it."""
+    command = accord_command()
+    for name in ("accord.cli.verbs.tap", "accord.trace.tap", "accord.trace.recording", "accord.trace.new_file"):
+        importlib.import_module(name)
+    return command
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

@@ -1,6 +1,7 @@
 """Exports: other recordings that are read back as the same conversation, spans, a document for people, a test."""
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -361,6 +362,9 @@ def test_the_test_passes_with_the_trace_beside_it(tmp_path: Path) -> None:
         text(AGENT, result(2, stopReason="end_turn")),
     )
     (tmp_path / "test_talk.py").write_text(export(trace, "pytest"), encoding="utf-8")
-    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_talk.py"]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=limit(60), check=False)
+    plugins = ("-p", "no:cacheprovider", "-p", "accord.testing.plugin")
+    line = [sys.executable, "-m", "pytest", "-q", *plugins, "test_talk.py"]
+    # Of the plugins that are installed here it needs one.
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(line, cwd=tmp_path, env=alone, capture_output=True, timeout=limit(60), check=False)
     assert done.returncode == 0, done.stdout.decode()

@@ -121,15 +121,15 @@ def test_joined_compressed_files_are_read_as_one(tmp_path: Path) -> None:
 def test_a_line_without_an_end_takes_bounded_memory_and_hides_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(reader_module, "MAX_LINE_BYTES", 3_000_000)
+    monkeypatch.setattr(reader_module, "MAX_LINE_BYTES", 1_000_000)
     first, *rest = [header(), *handshake()]
     path = tmp_path / "huge"
-    path.write_bytes(pack(b"".join([first, b"x" * 40_000_000, b"\n", *rest])))
+    path.write_bytes(pack(b"".join([first, b"x" * 12_000_000, b"\n", *rest])))
     tracemalloc.start()
     kinds = [record.type for record in open_trace(path)]
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kinds == ["header", "unreadable", *["text"] * len(rest)]
-    assert peak_bytes < 20_000_000
+    assert peak_bytes < 6_000_000
     offsets = [at for at, _ in reader_module.lines_of(path)]
-    assert offsets[2] == len(first) + 40_000_001
+    assert offsets[2] == len(first) + 12_000_001

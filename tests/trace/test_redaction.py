@@ -204,9 +204,9 @@ def test_no_bytes_make_it_fail(data: bytes) -> None:
 
 def test_a_large_text_with_every_marker_takes_linear_time() -> None:
     part = b'sk- bearer :// eyj key= token: \\" { [ ?a&b '
-    text = b'{"t":"' + part * 60_000 + b'"}'
+    text = b'{"t":"' + part * 20_000 + b'"}'
     assert len(Redactor().text(text)) == len(text)
-    Redactor().line(part * 60_000)
+    Redactor().line(part * 20_000)
     nested = b'{"rawInput":"{' + b'\\"token\\":\\"a\\",' * 20_000 + b'"}'
     assert Redactor().text(nested).count(b"<secret:") == 20_000
 

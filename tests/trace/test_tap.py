@@ -14,6 +14,7 @@ from threading import Event, Thread
 
 import pytest
 
+from accord.trace import recorder_process
 from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_STREAM
 from accord.trace.tap import STREAM_READS, ReadOrder, Stream
 from tests.limits import limit
@@ -290,7 +291,7 @@ def test_an_agent_that_does_not_read_stops_its_client_and_not_the_memory(tmp_pat
         assert tap.line() == b"ready"
         os.set_blocking(tap.stdin.fileno(), False)
         accepted, quiet_since = 0, time.monotonic()
-        while time.monotonic() - quiet_since < limit(1.0):
+        while time.monotonic() - quiet_since < limit(0.4):
             try:
                 accepted += os.write(tap.stdin.fileno(), b"x" * 65536)
                 quiet_since = time.monotonic()
@@ -312,7 +313,7 @@ def test_a_client_that_reads_late_gets_everything_of_an_agent_that_has_ended(tmp
 
 def test_a_full_disk_costs_records_and_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
-    with Tapped(["cat"], "-w", str(file), limits="ulimit -f 16") as tap:
+    with Tapped(["cat"], "-w", str(file), max_file_bytes=8192) as tap:
         for number in range(200):
             line = b'{"n":%d,"text":"%s"}' % (number, b"y" * 500)
             tap.send(line)
@@ -347,7 +348,10 @@ def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only /proc shows the children of a process")
-def test_a_recorder_that_was_stopped_costs_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
+def test_a_recorder_that_was_stopped_costs_one_line_and_nothing_of_the_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_process, "_STUCK_SECONDS", 0.5)
     # More than the pipe to the recorder holds.
     count, line = 300, b'{"text":"%s"}' % (b"y" * 9_000)
     with Tapped(["sh", "-c", "echo ready; exec cat"], "-w", str(tmp_path / "trace.jsonl")) as tap:
@@ -410,10 +414,12 @@ def recorder_of(tap: Tapped) -> int:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_empty_streams(tmp_path: Path, closed: str) -> None:
     file = tmp_path / "trace.jsonl"
     script = f'exec "$@" {closed}'
+    # Also the test of a tap in an interpreter of its own.
     argv = ["sh", "-c", script, "sh", *TAP, "-w", str(file), "--", "sh", "-c", "cat; echo said; exit 3"]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
     assert (done.returncode, done.stderr) == (3, b"")
@@ -453,10 +459,9 @@ def test_a_target_that_is_no_file_is_refused_before_the_agent_starts(tmp_path: P
         target.mkdir()
     else:
         target.symlink_to(os.devnull)
-    line = [*TAP, "-w", str(target), "--", sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"]
-    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
+    with Tapped(["touch", str(tmp_path / "started")], "-w", str(target)) as tap:
+        assert tap.end() == 2
+        assert tap.stderr.read().count(b"\n") == 1
     assert not (tmp_path / "started").exists()
     assert not target.with_name(f"{target.name}-2").exists()
 

@@ -20,7 +20,7 @@ def test_a_kill_in_the_middle_of_a_talk_loses_at_most_the_last_read(tmp_path: Pa
         one_kill(tmp_path, seed)
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(600)
 def test_two_hundred_kills_lose_at_most_the_last_read(tmp_path: Path) -> None:
     for seed in range(1000, 1200):

@@ -35,6 +35,8 @@ def test_names_are_what_every_provider_takes_and_differ() -> None:
     ]
 
 
+@pytest.mark.usefixtures("forked_interpreters")
+@pytest.mark.rotated("edition")
 @pytest.mark.parametrize("edition", ["1", "2"])
 async def test_a_tool_of_a_server_is_offered_asked_for_and_called(tmp_path: Path, edition: str) -> None:
     agent, model = agent_with(call("mcp_friend_echo", text="three"), say("Three."))
@@ -60,6 +62,7 @@ async def test_a_tool_of_a_server_is_offered_asked_for_and_called(tmp_path: Path
     assert model.results(1)[0].text == "three"
 
 
+@pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.parametrize(("name", "failed"), [("gallery", False), ("fail", True)])
 async def test_what_a_server_gives_is_shown_and_told(tmp_path: Path, name: str, failed: bool) -> None:  # noqa: FBT001
     agent, model = agent_with(call(f"mcp_friend_{name}"), say("Done."))

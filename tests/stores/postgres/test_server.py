@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.limits import limit
-from tests.stores.test_processes import ROOT
 from tests.transport.processes import exists, until
 
+ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import sys, time
 from tests.postgres import own_server, started

@@ -23,7 +23,7 @@ def test_what_was_committed_survives_four_kills(database: Database) -> None:
     survive(database.conninfo, rounds=4, seed=random.randrange(10**6))
 
 
-@pytest.mark.long
+@pytest.mark.every
 @pytest.mark.timeout(600)
 def test_what_was_committed_survives_a_hundred_kills(database: Database) -> None:
     survive(database.conninfo, rounds=100, seed=random.randrange(10**6))

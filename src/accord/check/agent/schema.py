@@ -155,7 +155,7 @@ def nothing_has_keys_that_the_schema_does_not_name(evidence: Evidence) -> None:
         for payload in payloads(record):
             if payload.method == "initialize" and not _is_about(record, payload.value, VERSIONS[evidence.edition]):
                 continue  # Another version has another shape.
-            for key in shape_of(evidence.edition, payload).further:
+            for key in shape_of(evidence.edition, payload, is_root=True).further:
                 what = "result" if payload.is_result else "params"
                 found.setdefault(f"{key!r} in the {what} of {payload.method}", payload.entry)
     if found:
@@ -166,9 +166,8 @@ def _is_about(record: Record, result: Any, version: int) -> bool:
     """Whether the handshakes of a process were all for a version, and an answer is too."""
     if not isinstance(result, dict) or result.get("protocolVersion") != version:
         return False
-    asked = [each for _, each in messages_in(record.entries, sent=True) if is_request(each, "initialize")]
-    params = [each.get("params") for each in asked]
-    return all(isinstance(each, dict) and each.get("protocolVersion") == version for each in params)
+    asked = [each.get("params") for _, each in messages_in(record.entries, sent=True) if is_request(each, "initialize")]
+    return all(isinstance(each, dict) and each.get("protocolVersion") == version for each in asked)
 
 
 @judge("ACCORD-META-001", steps=("meet", "two_turns", "allowed_work"))

@@ -346,9 +346,7 @@ class Evidence:
 
     def received(self) -> Iterator[tuple[Record, Entry]]:
         """Every line of the agent, in all processes."""
-        for record in self.records:
-            for entry in record.received():
-                yield record, entry
+        return ((record, entry) for record in self.records for entry in record.received())
 
     def messages(self, *, sent: bool = False) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
         """Every message of one side, in all processes."""

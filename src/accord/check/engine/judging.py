@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,6 +141,7 @@ def request_fails(evidence: Evidence, step: str, note: str) -> None:
     run.error(run[note])
 
 
+@functools.cache
 def judges_of(edition: EditionName, id_: str) -> list[Judge]:
     return [each for each in JUDGES if edition in each.editions and id_ in each.ids]
 

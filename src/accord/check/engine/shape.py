@@ -58,14 +58,17 @@ def _key(message: dict[str, Any]) -> tuple[type, Any]:
     return (type(id_), id_) if isinstance(id_, int | float | str) else (type(id_), None)
 
 
-def shape_of(edition: EditionName, payload: Payload) -> Shape:
-    """The result for a payload; extension methods have no shape, other methods have to be the edition's."""
+def shape_of(edition: EditionName, payload: Payload, *, is_root: bool = False) -> Shape:
+    """The result for a payload; extension methods have no shape, other methods have to be the edition's.
+
+    With `is_root` only the keys at the root are looked at.
+    """
     if payload.method.startswith("_"):
         return Shape("", "", ())
     kind = _type_of(_EDITIONS[edition], payload)
     if kind is None:
         return Shape("a method of the protocol", "", ())
-    reading = _Reading(is_closed=edition == "v1")
+    reading = _Reading(is_closed=edition == "v1", is_root=is_root)
     value, reading.further = _without_2025(edition, payload)
     try:
         reading.read(kind, value)
@@ -99,9 +102,9 @@ def _type_of(edition: Edition, payload: Payload) -> Any:
 class _Reading(Salvage):
     """Strict, but for unknown enum values and keys; unknown keys at the root are collected in `further`."""
 
-    def __init__(self, *, is_closed: bool) -> None:
+    def __init__(self, *, is_closed: bool, is_root: bool) -> None:
         super().__init__(strict=True)
-        self._is_closed = is_closed
+        self._is_closed, self._is_root = is_closed, is_root
         self.further: list[str] = []
 
     def _enum(self, known: tuple[Any, ...], marks: list[Any], value: Any, path: str) -> Any:
@@ -127,3 +130,5 @@ class _Reading(Salvage):
         if not path:
             known = {field.key for field in fields} | {kind.__struct_config__.tag_field}
             self.further += [key for key in value if key not in known]
+            if self._is_root:
+                raise Misfit("", "")
