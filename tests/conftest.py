@@ -10,13 +10,14 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
+from tests.needs import leave_one_of_those_in_want
 from tests.rows import choose_rows
 from tests.untested import (
     pytest_deselected,
@@ -76,6 +77,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # By default a third of the time of a screen's test went into looking at what the tests have imported.
+    gc.set_threshold(20_000, 20, 20)
     if config.option.timeout is None:
         config.option.timeout = limit(float(config.getini("timeout")))
 
@@ -84,6 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     choose_rows(items)
+    leave_one_of_those_in_want(items)
     for item in items:
         for mark in item.iter_markers("timeout"):
             item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)
@@ -96,19 +100,6 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: no garbage collection of a test looks at it again."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture
-def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what never ends by itself, where how long that is waited for is not the subject."""
-    from accord.connection import Connection  # noqa: PLC0415 - few tests need these
-    from accord.transport import child  # noqa: PLC0415
-    from accord.workspace import commands  # noqa: PLC0415
-
-    functions: tuple[Any, ...] = (Connection.__init__, child.spawn, commands.start_command)
-    for function in functions:
-        monkeypatch.setitem(function.__kwdefaults__, "grace_seconds", limit(0.1))
-    monkeypatch.setattr(child, "TERMINATE_SECONDS", limit(0.1))
 
 
 @pytest.fixture(scope="session")

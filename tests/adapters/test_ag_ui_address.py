@@ -57,7 +57,14 @@ class Endpoint:
                 endpoint.headers.append(self.headers["Authorization"])
                 self.send_response(endpoint.status)
                 self.end_headers()
-                for event in answer(given):
+                try:
+                    self.answer(answer(given))
+                except ConnectionError:
+                    # What a client closes before it has read all is reset.
+                    endpoint.is_left.set()
+
+            def answer(self, events: list[Event]) -> None:
+                for event in events:
                     self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
                     self.wfile.flush()
                     if event["type"] == "HANG":

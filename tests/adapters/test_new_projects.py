@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from accord.cli.new_project.frameworks import NATIVE
+from tests.adapters.environments import BY_SCRIPT
 from tests.cli.test_new import accord, test_project
 
 PACKAGES = {
@@ -17,9 +17,7 @@ PACKAGES = {
     "google-adk": "google.adk",
     "strands": "strands",
 }
-pytestmark = pytest.mark.skipif(
-    "ACCORD_ADAPTERS" not in os.environ, reason="programs of frameworks take minutes: scripts/adapters runs them"
-)
+pytestmark = BY_SCRIPT
 
 
 def test_every_native_adapter_has_a_project() -> None:

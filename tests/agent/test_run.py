@@ -60,8 +60,8 @@ class Running:
 @contextlib.asynccontextmanager
 async def running(state: Path, edition: str = "v1", *, fresh: bool = False) -> AsyncIterator[Running]:
     """A fork of this process; `fresh`: an interpreter that starts from nothing."""
-    # What a program prints before it runs is still in its buffer then, as Python has it by default.
-    environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), "PYTHONUNBUFFERED": None}
+    # What a program prints before it runs is still in its buffer then, as Python has it by default (a fork always).
+    environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), **({"PYTHONUNBUFFERED": None} if fresh else {})}
     with contextlib.nullcontext() if fresh else forked_python():
         child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=limit(10.0))
     hand = Hand(child, edition)

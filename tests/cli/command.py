@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import select
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -45,7 +46,8 @@ class Result:
 
 def scripted(name: str, *options: str) -> list[str]:
     """The words that name a scripted agent at the end of a line."""
-    return ["--", sys.executable, "-m", "accord.testing.program", f"{SCRIPTS}:{name}", *options]
+    # As `accord.testing.command_of` has it; the command of a test forks it (tests/forked.py).
+    return ["--", sys.executable, "-P", "-m", "accord.testing.program", f"{SCRIPTS}:{name}", *options]
 
 
 class Accord:
@@ -80,14 +82,23 @@ class Accord:
         # As the installed script, which does not import from the directory.
         return [sys.executable, "-P", "-m", "accord"]
 
+    def start(self, *words: str, **options: Any) -> ForkedProgram:
+        """Start it, with the options of `subprocess.Popen`."""
+        if "chat" in words:
+            # Once for all the forks.
+            importlib.import_module("accord.cli.chat.app")
+        return ForkedProgram(accord_command(), ["accord", *words], **{"cwd": self.cwd, "env": self.env, **options})
+
     def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
         """Run it to its end, on pipes."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        with ForkedProgram(
-            accord_command(), ["accord", *words], stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.cwd, env=self.env
-        ) as process:
+        return self.end_of(self.start(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE), data, seconds)
+
+    def end_of(self, started: subprocess.Popen[bytes], stdin: bytes = b"", seconds: float = SECONDS) -> Result:
+        """What it gave, when it has ended."""
+        with started as process:
             try:
-                stdout, stderr = process.communicate(data, timeout=seconds)
+                stdout, stderr = process.communicate(stdin, timeout=seconds)
             except BaseException:
                 process.kill()
                 raise
@@ -96,7 +107,7 @@ class Accord:
     @contextlib.contextmanager
     def terminal(self, *words: str, columns: int = 0, **env: str) -> Iterator[Screen]:
         """Run it on a terminal, of unknown width unless given; when the block is left it is gone."""
-        screen = Screen([*self.argv, *words], self.cwd, {**self.env, **env}, columns)
+        screen = Screen(words, self.cwd, {**self.env, **env}, columns, self.start)
         try:
             yield screen
         finally:
@@ -104,15 +115,22 @@ class Accord:
 
 
 class Screen:
-    """A terminal with the command on it. Every wait is bounded."""
+    """A terminal with a program on it, started by `start(*argv)`. Every wait is bounded."""
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 0) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: dict[str, str],
+        columns: int = 0,
+        start: Callable[..., subprocess.Popen[bytes]] | None = None,
+    ) -> None:
         pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24 if columns else 0, columns))
-        self._process = subprocess.Popen(
-            argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
-            preexec_fn=_take_terminal,  # noqa: PLW1509 - before exec, so that Ctrl+C reaches it as from a keyboard
+        self._process = (start or _execute)(
+            *argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
+            preexec_fn=_take_terminal,  # before exec, so that Ctrl+C reaches it as from a keyboard
         )  # fmt: skip
         os.close(slave)
         self.text = ""
@@ -159,6 +177,10 @@ class Screen:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(10)
         os.close(self._master)
+
+
+def _execute(*argv: str, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(argv, **options)
 
 
 def _take_terminal() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ import pytest
 import accord
 from accord.cli.target import target_of
 from accord.errors import RequestError
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 COMMAND = (sys.executable, "-m", "accord", "agent")
 SLOW = """\
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 Path("importing").touch()
 while not Path("go-on").exists():
@@ -100,14 +103,14 @@ async def test_what_cannot_be_served_is_said_in_a_sentence(project: Path, source
 @pytest.mark.parametrize("text", ["nowhere:agent", "nowhere.py:agent", "it:nope", "it:number"])
 def test_a_misspelt_name_is_no_traceback(project: Path, text: str) -> None:
     (project / "it.py").write_text("number = 5\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "accord", "run", text, "hi"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit(60), check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert f"accord: prompt: the agent answered with an error: {text} " in done.stderr
-    assert f"{text} cannot be served: " in done.stderr
-    assert 'File "' not in done.stderr
+    with ForkedProgram(
+        accord_command(), ["accord", "run", text, "hi"], stdin=subprocess.DEVNULL, stdout=PIPE, stderr=PIPE
+    ) as process:
+        stderr = process.communicate(timeout=limit(60))[1].decode()
+    assert process.returncode == 1
+    assert f"accord: prompt: the agent answered with an error: {text} " in stderr
+    assert f"{text} cannot be served: " in stderr
+    assert 'File "' not in stderr
 
 
 async def test_an_agent_of_ours_is_imported_first(project: Path) -> None:

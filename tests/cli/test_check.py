@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ QUICK = ("--cancel-prompt", "__hang__", "--timeout", "5", "--turn-timeout", "5",
 
 def fault(edition: str, name: str) -> list[str]:
     """The words that name a faulty agent at the end of a line."""
+    # Its process is a fork of this one, and so has that already.
+    importlib.import_module("tests.check.faults.program")
     return ["--", sys.executable, str(FAULTS), edition, name]
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes and l
 @pytest.fixture
 def two(accord: Accord) -> Accord:
     """Besides the demo there are agents of the config, and a file with a typing error."""
-    program = [sys.executable, "-m", "accord.testing.program"]
+    program = [sys.executable, "-P", "-m", "accord.testing.program"]
     names = ("plain", "exits", "stalls")
     servers = {name: {"command": program[0], "args": [*program[1:], f"{SCRIPTS}:{name}"]} for name in names}
     accord.config.write_text(json.dumps({"agent_servers": servers}), encoding="utf-8")
@@ -85,8 +85,8 @@ def test_what_makes_no_sense_is_usage(two: Accord, words: tuple[str, ...]) -> No
 
 
 def test_after_ctrl_c_everything_is_gone(two: Accord) -> None:
-    words = [*two.argv, "run", "--compare", "stalls,plain", "go", "-o", "events"]
-    with subprocess.Popen(words, cwd=two.cwd, env=two.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+    words = ("run", "--compare", "stalls,plain", "go", "-o", "events")
+    with two.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
             record = json.loads(line)

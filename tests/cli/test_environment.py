@@ -14,7 +14,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from subprocess import PIPE
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -31,6 +32,9 @@ BECOME = (
     "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
     "--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search",
 )  # fmt: skip
+# It changes nothing: the command is then no fork (tests/forked.py), and shares no open database with the test.
+ENV = ("env",)
+PIPES: dict[str, Any] = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE}
 Changes: TypeAlias = Mapping[str, str | None]
 READING_VERBS = (("agents", "ls"), ("sessions", "ls"))
 
@@ -38,14 +42,12 @@ READING_VERBS = (("agents", "ls"), ("sessions", "ls"))
 def run(
     accord: Accord, *words: str, umask: int = -1, before: tuple[str, ...] = (), env: Changes | None = None
 ) -> Result:
-    """The command with another environment; None unsets a variable."""
+    """The command with another environment, or behind another program; None unsets a variable."""
     changed = {**accord.env, **(env or {})}
     full = {name: value for name, value in changed.items() if value is not None}
-    done = subprocess.run(
-        [*before, *accord.argv, *words], stdin=subprocess.DEVNULL, capture_output=True, cwd=accord.cwd, env=full,
-        timeout=limit(60), check=False, umask=umask,
-    )  # fmt: skip
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    if not before:
+        return accord.end_of(accord.start(*words, **PIPES, env=full, umask=umask))
+    return accord.end_of(subprocess.Popen([*before, *accord.argv, *words], **PIPES, cwd=accord.cwd, env=full))
 
 
 def noted(result: Result) -> None:
@@ -296,7 +298,7 @@ def test_a_listing_does_not_wait_for_a_writer(accord: Accord) -> None:
     with contextlib.closing(writer):
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("UPDATE records SET title = 'later'")
-        listed = run(accord, "sessions", "ls")
+        listed = run(accord, "sessions", "ls", before=ENV)
     assert (listed.status, "s-1234567890" in listed.stdout) == (0, True), listed.stderr
     assert "later" not in listed.stdout
 
@@ -307,7 +309,7 @@ def test_a_listing_of_records_of_an_earlier_version_does_not_wait_for_a_writer(a
     writer = sqlite3.connect(records_file(accord), isolation_level=None)
     with contextlib.closing(writer):
         writer.execute("BEGIN EXCLUSIVE")
-        listed = run(accord, "sessions", "ls", "--all")
+        listed = run(accord, "sessions", "ls", "--all", before=ENV)
     assert (listed.status, "/home/ada/project" in listed.stdout) == (0, True), listed.stderr
 
 
@@ -317,7 +319,7 @@ def test_a_listing_behind_a_process_that_holds_the_whole_file_names_the_cause(ac
     with contextlib.closing(holder):
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
-        result = run(accord, "sessions", "ls")
+        result = run(accord, "sessions", "ls", before=ENV)
     one_line(result, 2, "session: the records of sessions cannot be read", "another program keeps", "locked")
     assert result.stdout == ""
 

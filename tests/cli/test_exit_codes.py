@@ -53,10 +53,9 @@ def test_a_line_ends_with_its_code(accord: Accord, status: Status, line: tuple[s
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_line_ends_with_130(accord: Accord, number: signal.Signals) -> None:
-    with subprocess.Popen(
-        [*accord.argv, "run", "x", *scripted("patient")], cwd=accord.cwd, env=accord.env, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    with accord.start(
+        "run", "x", *scripted("patient"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         while process.stdout.readline() != b"working on it\n":
             pass

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import socket
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +17,10 @@ from tests.cli.command import Accord, Result, is_gone
 from tests.coder.llm import Garbage, Hang, Say, Status, StopShort, serve
 from tests.limits import limit
 
-pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
-pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="who is left is read from /proc")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="who is left is read from /proc"),
+    pytest.mark.skipif(find_spec("pydantic_ai") is None, reason='pydantic-ai is missing: pip install "accord[agent]"'),
+]
 
 
 class Row(NamedTuple):
@@ -81,6 +85,14 @@ def agent_at(url: str) -> list[str]:
     ]
 
 
+def forked_agent_at(url: str) -> list[str]:
+    """The same agent as a fork that has the imports of this process; its words are not to be seen in /proc."""
+    for name in ("accord.coder.gateway", "pydantic_ai.models.openai"):
+        importlib.import_module(name)
+    python, *words = agent_at(url)[1:]
+    return ["--", python, "-P", *words]
+
+
 def left(url: str) -> list[int]:
     """The processes of an agent with a model at that address."""
     pids = []
@@ -138,7 +150,7 @@ def test_an_endpoint_that_refuses_the_connection(accord: Accord) -> None:
 
 async def test_the_failure_is_a_record_too(accord: Accord) -> None:
     async with serve(StopShort()) as model:
-        result = await asyncio.to_thread(accord, "run", "hello", "-o", "events", *agent_at(model.url))
+        result = await asyncio.to_thread(accord, "run", "hello", "-o", "events", *forked_agent_at(model.url))
     error = result.records[-1]
     assert (error["type"], error["code"], result.status) == ("error", 1, 1)
     assert "stopped in the middle: try again" in error["message"]
@@ -146,7 +158,7 @@ async def test_the_failure_is_a_record_too(accord: Accord) -> None:
 
 async def test_a_key_that_is_missing_is_named(accord: Accord, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    words = ["--", sys.executable, "-m", "accord", "agent", "--model", "openai:gpt-5", "--store", "none"]
+    words = ["--", sys.executable, "-P", "-m", "accord", "agent", "--model", "openai:gpt-5", "--store", "none"]
     result = await asyncio.to_thread(accord, "run", "hello", *words)
     # Not a login: the agent has none to offer.
     assert result.status == 1
@@ -155,6 +167,6 @@ async def test_a_key_that_is_missing_is_named(accord: Accord, monkeypatch: pytes
 
 async def test_an_endpoint_that_is_well_again_is_waited_for(accord: Accord) -> None:
     async with serve(Status("503 Service Unavailable"), Say("Here I am.")) as model:
-        result = await asyncio.to_thread(accord, "run", "hello", *agent_at(model.url))
+        result = await asyncio.to_thread(accord, "run", "hello", *forked_agent_at(model.url))
     assert (result.status, result.stderr) == (0, "")
     assert "Here I am.\n" in result.stdout

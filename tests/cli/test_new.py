@@ -13,20 +13,18 @@ from pathlib import Path
 import pytest
 
 from accord.cli.new_project.templates import FRAMEWORKS, files_of
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 
 
-def accord(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "accord", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=limit(60),
-        check=False,
-    )
+def accord(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    with ForkedProgram(
+        accord_command(), ["accord", *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        stdout, stderr = process.communicate(timeout=limit(60))
+    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
 
 def test_project(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:

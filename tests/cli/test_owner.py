@@ -38,10 +38,9 @@ class Running:
     """The command in another process, on pipes."""
 
     def __init__(self, accord: Accord, *words: str, **env: str) -> None:
-        self.process = subprocess.Popen(
-            [*accord.argv, *words], cwd=accord.cwd, env={**accord.env, **env}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        self.process = accord.start(
+            *words, env={**accord.env, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
 
     def record(self, type_: str) -> dict[str, Any]:
         """The next record of a type, of a process that writes records."""
@@ -181,8 +180,8 @@ def test_a_watcher_gets_the_records_of_the_turn(accord: Accord) -> None:
 
 
 def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> None:
-    words = [*accord.argv, "run", "go", "-o", "final", *scripted("floods_later")]
-    with subprocess.Popen(words, cwd=accord.cwd, env=accord.env, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL):
+    words = ("run", "go", "-o", "final", *scripted("floods_later"))
+    with accord.start(*words, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL):
         noted(accord, "prompted")
         (path,) = sockets(accord)
         watcher = socket.socket(socket.AF_UNIX)

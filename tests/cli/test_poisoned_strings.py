@@ -46,11 +46,11 @@ def assert_clean(printed: bytes) -> None:
 class Terminal:
     """A terminal of 120 columns with a command on it."""
 
-    def __init__(self, argv: list[str], cwd: Path, env: dict[str, str]) -> None:
+    def __init__(self, accord: Accord, words: tuple[str, ...], env: dict[str, str]) -> None:
         self._ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, 120))
-        self._process = subprocess.Popen(
-            argv, stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=env, start_new_session=True
+        self._process = accord.start(
+            *words, stdin=theirs, stdout=theirs, stderr=theirs, env={**accord.env, **env}, start_new_session=True
         )
         os.close(theirs)
         self.printed = b""
@@ -117,7 +117,7 @@ def at_terminal(accord: Accord) -> Iterator[Start]:
     terminals: list[Terminal] = []
 
     def start(*words: str, **env: str) -> Terminal:
-        terminals.append(Terminal([*accord.argv, *words], accord.cwd, {**accord.env, **env}))
+        terminals.append(Terminal(accord, words, env))
         return terminals[-1]
 
     yield start

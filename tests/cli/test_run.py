@@ -168,10 +168,9 @@ def test_every_other_stop_reason_is_success(accord: Accord) -> None:
 
 
 def test_a_turn_that_the_agent_cancels_is_interrupted(accord: Accord) -> None:
-    with subprocess.Popen(
-        [*accord.argv, "run", "hello", *scripted("patient")], cwd=accord.cwd, env=accord.env, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+    with accord.start(
+        "run", "hello", *scripted("patient"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         while process.stdout.readline() != b"working on it\n":
             pass
@@ -184,10 +183,8 @@ def test_a_turn_that_the_agent_cancels_is_interrupted(accord: Accord) -> None:
 
 @pytest.mark.parametrize("form", ["text", "events", "wire"])
 def test_a_closed_pipe_stops_the_turn_quietly(accord: Accord, form: str) -> None:
-    words = [*accord.argv, "run", "hello", "-o", form, *scripted("floods")]
-    with subprocess.Popen(
-        words, cwd=accord.cwd, env=accord.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    words = ("run", "hello", "-o", form, *scripted("floods"))
+    with accord.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.readline()

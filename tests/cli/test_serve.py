@@ -1,26 +1,27 @@
 """`accord serve`: what it refuses to start with, and the tokens that it makes."""
 
+import importlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 
-def accord(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def accord(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # Once for all the forks.
+    for name in ("accord.cli.verbs.serve", "accord.serve.runner"):
+        importlib.import_module(name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ACCORD_SERVE")}
-    return subprocess.run(
-        [sys.executable, "-m", "accord", "serve", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=limit(30.0),
-        check=False,
-        env={**environment, **variables},
-    )
+    words = ["accord", "serve", *arguments]
+    with ForkedProgram(accord_command(), words, stdout=PIPE, stderr=PIPE, env=environment) as process:
+        stdout, stderr = process.communicate(timeout=limit(30.0))
+    return subprocess.CompletedProcess(words, process.returncode, stdout.decode(), stderr.decode())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -288,9 +288,9 @@ def test_a_trace_that_is_in_parts_already_is_followed_from_its_first_one(accord:
     for part, seconds in ((2, 130.0), (3, 140.0)):
         lines = header(part=part), text(AGENT, chunk("s1", "x"), t=seconds)
         write(accord.cwd / f"talk.part{part}.jsonl", *lines)
-    process = subprocess.Popen(
-        [*accord.argv, "trace", trace.name, "--follow", "--method", "session/update"],
-        env=accord.env, cwd=accord.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    process: Any = accord.start(
+        "trace", trace.name, "--follow", "--method", "session/update",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -304,10 +304,12 @@ def test_a_trace_that_is_in_parts_already_is_followed_from_its_first_one(accord:
 
 
 def test_a_growing_trace_is_followed_into_its_next_part(accord: Accord, trace: Path) -> None:
-    process = subprocess.Popen(
-        [*accord.argv, "trace", trace.name, "--follow", "--method", "session/update"],
-        env=accord.env,
-        cwd=accord.cwd,
+    process: Any = accord.start(
+        "trace",
+        trace.name,
+        "--follow",
+        "--method",
+        "session/update",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

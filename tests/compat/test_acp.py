@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,13 +14,19 @@ from typing import Any
 import pytest
 
 import accord
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
-ENVIRONMENT = {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
+SOURCES = str(ROOT / "src")
+ENVIRONMENT = {"PYTHONPATH": SOURCES, "PYTHONWARNINGS": "ignore"}
 SDKS = ("oldest_python_peer", "python_peer_v1", "python_peer_v2")
 SECONDS = limit(30.0)
+
+
+def forked(python: Path) -> Path:
+    return forking_python(str(python), "acp")
 
 
 @pytest.fixture(scope="module", params=SDKS)
@@ -53,7 +58,7 @@ def answers(python: Path) -> dict[Any, dict[str, Any]]:
         {"jsonrpc": "2.0", "method": "_told", "params": {"b": 2}},
     ]
     done = subprocess.run(
-        [python, PROGRAMS / "probe_agent.py"],
+        [forked(python), PROGRAMS / "probe_agent.py"],
         input="".join(json.dumps(message) + "\n" for message in messages),
         env={**os.environ, **ENVIRONMENT},
         capture_output=True,
@@ -117,7 +122,9 @@ def test_extensions_come_without_their_underscore(answers: dict[Any, dict[str, A
 
 @asynccontextmanager
 async def session_with(python: Path, **options: Any) -> AsyncIterator[accord.client.Session]:
-    async with accord.connect(str(python), str(PROGRAMS / "probe_agent.py"), env=ENVIRONMENT, **options) as agent:
+    async with accord.connect(
+        str(forked(python)), str(PROGRAMS / "probe_agent.py"), env=ENVIRONMENT, **options
+    ) as agent:
         yield await agent.new_session(".")
 
 
@@ -136,7 +143,7 @@ async def test_an_agent_asks_reads_and_is_cancelled_through_its_own_objects(pyth
 
 async def test_a_client_survives_400_kilobytes_on_stderr_stray_lines_and_an_array(python: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        python, PROGRAMS / "probe_client.py", sys.executable, PROGRAMS / "rude_agent.py",
+        forked(python), PROGRAMS / "probe_client.py", forking_python(), PROGRAMS / "rude_agent.py",
         env={**os.environ, **ENVIRONMENT, "PROBE_SECRET": "1"},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -10,10 +10,10 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -53,7 +53,8 @@ class ProjectFolder:
         self.folder.mkdir()
         programs = folder / "bin"
         programs.mkdir()
-        for name, words in (("accord", [sys.executable, "-m", "accord"]), ("python", [sys.executable])):
+        python = str(forking_python())
+        for name, words in (("accord", [python, "-m", "accord"]), ("python", [python])):
             program = programs / name
             program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
             program.chmod(0o755)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,12 +13,17 @@ from accord.client import ConnectedAgent, Session
 from accord.session.entry import ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
+from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.needs import needs_package
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Wish: TypeAlias = Literal["1", "2", "2-june"]
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2-june", "2"])
+# What an example does by itself, whatever its client speaks.
+IN_ONE_EDITION = pytest.mark.rotated("edition")
+NEEDS_MCP = needs_package("mcp", 'the official MCP package is missing: pip install "accord[mcp]"')
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +44,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def started(name: str, edition: Wish, **options: Any) -> ConnectedAgent:
-    return accord.connect(sys.executable, str(EXAMPLES / name), edition=edition, **options)
+    return accord.connect(str(forking_python()), str(EXAMPLES / name), edition=edition, **options)
 
 
 def tool_calls(session: Session) -> list[ToolCall]:
@@ -66,6 +70,7 @@ async def test_echo_says_back_what_it_is_told(edition: Wish, project: Path) -> N
     assert [message.speaker for message in session.transcript.messages] == ["user", "agent"]
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_the_agent_on_the_bare_engine_asks_and_says_back_what_it_is_told(edition: Wish, project: Path) -> None:
     asked: list[str] = []
@@ -118,6 +123,7 @@ async def test_streaming_shows_a_plan_thoughts_tool_calls_and_an_answer_in_piece
 # --- permission
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: Wish, project: Path) -> None:
     notes = project / "notes.txt"
@@ -217,10 +223,11 @@ async def test_settings_are_offered_chosen_and_checked(edition: Wish, project: P
 # --- MCP
 
 
+@NEEDS_MCP
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> None:
-    pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
-    sums = accord.McpServer("sums", command=sys.executable, args=[str(EXAMPLES / "agents" / "mcp_server.py")])
+    sums = accord.McpServer("sums", command=str(forking_python()), args=[str(EXAMPLES / "agents" / "mcp_server.py")])
     async with started("agents/mcp_tools.py", edition) as agent:
         session = await agent.new_session(project, mcp_servers=[sums])
         tools = await session.prompt("tools")
@@ -235,9 +242,10 @@ async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> 
     assert [divided.status, multiplied.status] == ["failed", "failed"]
 
 
+@NEEDS_MCP
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, project: Path) -> None:
-    pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
     broken = accord.McpServer("broken", command=str(project / "nothing"))
     async with started("agents/mcp_tools.py", edition) as agent:
         session = await agent.new_session(project, mcp_servers=[broken])
@@ -249,6 +257,7 @@ async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, proje
 # --- memory
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_memory_knows_after_a_restart_what_was_said(edition: Wish, project: Path, state: Path) -> None:
     async with started("agents/memory.py", edition) as agent:
@@ -298,11 +307,12 @@ async def test_login_is_needed_once_and_can_be_undone(edition: Wish, project: Pa
     assert offers == [["guest"] if edition == "2-june" else ["terminal", "guest"]]
 
 
+@IN_ONE_EDITION
 @IN_EVERY_EDITION
 async def test_a_login_in_a_terminal_holds_for_every_start(edition: Wish, project: Path) -> None:
     program = str(EXAMPLES / "agents" / "login.py")
     subprocess.run(  # noqa: ASYNC221 - nothing else runs yet
-        [sys.executable, program, "--login"],
+        [forking_python(), program, "--login"],
         input="Ada\n",
         text=True,
         capture_output=True,

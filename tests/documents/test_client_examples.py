@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ECHO = [sys.executable, str(EXAMPLES / "agents" / "echo.py")]
-REPLACER = [sys.executable, str(EXAMPLES / "agents" / "permission.py")]
-STREAMING = [sys.executable, str(EXAMPLES / "agents" / "streaming.py")]
+
+
+def agent(name: str) -> list[str]:
+    return [str(forking_python()), str(EXAMPLES / "agents" / name)]
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     def started(name: str, *arguments: str, answers: str = "") -> str:
         program = str(EXAMPLES / "clients" / name)
         done = subprocess.run(
-            [sys.executable, program, *arguments],
+            [forking_python(), program, *arguments],
             cwd=folder,
             input=answers,
             capture_output=True,
@@ -41,11 +43,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 def test_ask_prints_what_the_agent_says(run: object) -> None:
-    assert "hello" in run("ask.py", "hello", "--", *ECHO)  # type: ignore[operator]
+    assert "hello" in run("ask.py", "hello", "--", *agent("echo.py"))  # type: ignore[operator]
 
 
 def test_record_shows_where_the_time_went(run: object, tmp_path: Path) -> None:
-    said = run("record.py", "hello", "--", *ECHO)  # type: ignore[operator]
+    said = run("record.py", "hello", "--", *agent("echo.py"))  # type: ignore[operator]
 
     assert "hello" in said
     assert "client  session/prompt  1" in said
@@ -54,7 +56,7 @@ def test_record_shows_where_the_time_went(run: object, tmp_path: Path) -> None:
 
 def test_policy_asks_about_what_no_rule_covers(run: object, tmp_path: Path) -> None:
     said = run(  # type: ignore[operator]
-        "policy.py", "replace colour by color in notes.txt", "--", *REPLACER, answers="2\n"
+        "policy.py", "replace colour by color in notes.txt", "--", *agent("permission.py"), answers="2\n"
     )
 
     assert "Edit notes.txt" in said
@@ -64,21 +66,21 @@ def test_policy_asks_about_what_no_rule_covers(run: object, tmp_path: Path) -> N
 
 
 def test_watch_shows_plan_calls_and_text(run: object) -> None:
-    said = run("watch.py", "colour", "--", *STREAMING)  # type: ignore[operator]
+    said = run("watch.py", "colour", "--", *agent("streaming.py"))  # type: ignore[operator]
 
     assert "✓" in said
     assert "colour" in said
 
 
 def test_two_agents_talk(run: object) -> None:
-    echo = " ".join(ECHO)
+    echo = " ".join(agent("echo.py"))
     said = run("dialogue.py", "well?", "3", echo, echo)  # type: ignore[operator]
 
     assert [line.partition(":")[0] for line in said.splitlines() if ":" in line][:3] == ["first", "second", "first"]
 
 
 def test_one_prompt_goes_to_several_agents_and_a_failing_one_disturbs_nobody(run: object) -> None:
-    said = run("fan_out.py", "hello", " ".join(ECHO), "no-such-agent", " ".join(ECHO))  # type: ignore[operator]
+    said = run("fan_out.py", "hello", " ".join(agent("echo.py")), "no-such-agent", " ".join(agent("echo.py")))  # type: ignore[operator]
 
     assert said.count("[end_turn") == 2
     assert "ConnectFailed" in said

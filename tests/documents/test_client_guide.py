@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are shell scripts here: run it on Linux")
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
 AGENTS = ROOT / "examples" / "agents"
 EDITIONS = pytest.mark.parametrize("edition", ["1", "2-june", "2"])
+# What a program of the guide does by itself, whatever its agent speaks.
+IN_ONE_EDITION = pytest.mark.rotated("edition")
 
 
 def blocks(heading: str) -> list[str]:
@@ -50,14 +53,14 @@ class Machine:
     def install(self, name: str, program: Path) -> None:
         """Let a name be a Python program."""
         script = self._bin / name
-        script.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))}\n")
+        script.write_text(f"#!/bin/sh\nexec {shlex.quote(str(forking_python()))} {shlex.quote(str(program))}\n")
         script.chmod(0o755)
 
     def run(self, program: str, answers: str = "") -> subprocess.CompletedProcess[str]:
         """Run a program in the folder; it must end well."""
         (self.project / "program.py").write_text(program, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-W", "error", "program.py"],
+            [forking_python(), "-W", "error", "program.py"],
             cwd=self.project,
             env=self._environment,
             input=answers,
@@ -102,6 +105,7 @@ def test_the_script_without_await_prints_the_text(machine: Machine) -> None:
 # --- the sections
 
 
+@IN_ONE_EDITION
 @EDITIONS
 def test_the_events_of_the_guide_are_those_that_come(machine: Machine, edition: str) -> None:
     said = machine.run(
@@ -148,6 +152,7 @@ agent.run()
 """
 
 
+@IN_ONE_EDITION
 @EDITIONS
 def test_the_errors_of_the_guide_are_those_that_are_raised(machine: Machine, edition: str, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text(FAILING, encoding="utf-8")

@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from accord.check import RULES
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.serve.server_process import serving
 
@@ -35,7 +35,7 @@ agent.run()
 def run(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
     return subprocess.run(
-        [sys.executable, *words],
+        [forking_python(), *words],
         cwd=folder,
         env={**kept, "XDG_STATE_HOME": str(folder / "state"), **env},
         capture_output=True,

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import textwrap
 import tomllib
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 import accord
 from accord.dialects import DialectPlugin
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def test_the_guides_have_the_blocks_that_are_run_here() -> None:
 async def test_the_plug_in_of_the_guide_serves_both_sides(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plugin, talk, _ = blocks("dialects.md")
     (project / "chat.py").write_text(plugin + "\nagent.run()\n", encoding="utf-8")
-    install(project, "chat-agent", sys.executable, str(project / "chat.py"))
+    install(project, "chat-agent", str(forking_python()), str(project / "chat.py"))
     space = space_of(plugin)
     exec(compile("async def main():\n" + textwrap.indent(talk, "    "), "docs", "exec"), space)  # noqa: S102
     await space["main"]()
@@ -96,7 +96,9 @@ def test_the_entry_point_of_the_guide_names_the_plug_in_of_the_guide() -> None:
 
 
 async def test_the_client_of_simses_guide_talks_to_a_backend_of_the_page(project: Path) -> None:
-    install(project, "my-backend", sys.executable, str(SIMSE / "page_backend.py"), str(project / "journal"), "{}")
+    install(
+        project, "my-backend", str(forking_python()), str(SIMSE / "page_backend.py"), str(project / "journal"), "{}"
+    )
     await space_of(blocks("simse.md")[0])["main"]()
     heard = [json.loads(line) for line in (project / "journal").read_text(encoding="utf-8").splitlines()]
     prompts = [each["params"]["prompt"] for each in heard if each.get("method") == "session/prompt"]
@@ -107,7 +109,8 @@ async def test_the_client_of_simses_guide_talks_to_a_backend_of_the_page(project
 def test_the_agent_of_simses_guide_serves_a_client_of_the_page(project: Path, word: str, said: str) -> None:
     (project / "sums.py").write_text(blocks("simse.md")[1], encoding="utf-8")
     plan = json.dumps({"prompts": ["2 and 3?"], "answers": [word]})
-    command = [sys.executable, str(SIMSE / "page_client.py"), plan, sys.executable, str(project / "sums.py")]
+    python = forking_python()
+    command = [str(python), str(SIMSE / "page_client.py"), plan, str(python), str(project / "sums.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
     heard = [message for way, message in map(json.loads, done.stdout.splitlines()) if way == "heard"]
     updates = [message["params"] for message in heard if message.get("method") == "session/update"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 import accord
 from tests.documents.test_links import anchors_of
+from tests.forking_python import forking_python
 
 PATH = Path(__file__).parents[2] / "docs" / "editors.md"
 PAGE = PATH.read_text(encoding="utf-8")
@@ -43,7 +43,8 @@ async def test_the_words_of_a_snippet_start_an_agent_that_opens_a_session(
     arguments = [word.replace("/home/you/project", str(tmp_path)) for word in entry["args"]]
     name = Path(entry["command"]).name
     assert name in {"accord", "python"}
-    program = [sys.executable, "-m", "accord"] if name == "accord" else [sys.executable]
+    python = str(forking_python())
+    program = [python, "-m", "accord"] if name == "accord" else [python]
     async with accord.connect(*program, *arguments, env=entry.get("env")) as agent:
         assert agent.info is not None
         assert (await agent.new_session(tmp_path)).id

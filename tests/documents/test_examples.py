@@ -1,9 +1,9 @@
 """Every example conversation runs, and says what it should."""
 
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def run(name: str, *words: str) -> str:
     finished = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *words], capture_output=True, text=True, timeout=limit(100), check=False
+        [forking_python(), EXAMPLES / name, *words], capture_output=True, text=True, timeout=limit(100), check=False
     )
     assert finished.returncode == 0, finished.stderr
     for edition in ("\nv1\n", "June", "November"):

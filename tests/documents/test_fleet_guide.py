@@ -19,6 +19,7 @@ from accord.cli.main import main
 from tests.documents.console import Guide
 from tests.fleet.nodes import FLEET_SECRET
 from tests.fleet.talking import answer_to
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.postgres import Database
 from tests.serve.in_process import running
@@ -37,7 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, code in PROGRAMS.items():
         (tmp_path / name).write_text(code, encoding="utf-8")
         sys.modules.pop(name.removesuffix(".py"), None)
-    for name, words in (("accord", [sys.executable, "-m", "accord"]), ("python", [sys.executable])):
+    python = str(forking_python())
+    for name, words in (("accord", [python, "-m", "accord"]), ("python", [python])):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import accord
 from tests.documents.console import Guide
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 GUIDE = Guide("migrating.md")
+NAMES = "import acp; print(*sorted(acp.__all__))"
 PROGRAMS = {
     found[1]: code for kind, code in GUIDE.blocks if kind == "python" and (found := re.match(r"# (\w+\.py)\n", code))
 }
@@ -44,16 +45,16 @@ def test_each_pair_does_the_same_before_and_after(
         # The one line that has to be changed. What the SDK starts gets no PYTHONPATH, so the import has to find it.
         path = f"import sys\nsys.path.insert(0, {str(ROOT / 'src')!r})\n" if "official" in name else ""
         (tmp_path / name).write_text(path + code.replace("from acp import", "from accord.compat.acp import"))
-    before = printed(python_peer_v1, tmp_path / "client_official.py", python_peer_v1, tmp_path / f"{agent}_official.py")
-    after = printed(sys.executable, tmp_path / "client_accord.py", sys.executable, tmp_path / f"{agent}_accord.py")
+    python = forking_python(str(python_peer_v1), "acp")
+    before = printed(python, tmp_path / "client_official.py", python, tmp_path / f"{agent}_official.py")
+    after = printed(forking_python(), tmp_path / "client_accord.py", forking_python(), tmp_path / f"{agent}_accord.py")
     assert before == after == answer
 
 
 def test_every_name_that_the_sdk_removed_is_on_the_page(python_peer_v1: Path, python_peer_v2: Path) -> None:
-    program = "import acp; print(*sorted(acp.__all__))"
     old, new = (
-        set(subprocess.check_output([python, "-c", program], text=True, timeout=limit(60)).split())
-        for python in (python_peer_v1, python_peer_v2)
+        set(subprocess.check_output([python, "-c", NAMES], text=True, timeout=limit(60)).split())
+        for python in (forking_python(str(peer), "acp") for peer in (python_peer_v1, python_peer_v2))
     )
     gone = {name for name in old - new if name != "CreateOtherElicitationRequest"}
     assert "text_block" in gone

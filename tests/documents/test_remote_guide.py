@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from pathlib import Path
 
 from tests.client.test_addresses import RemoteAgent
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.transport.remote_peers import websocket_server
 
@@ -21,7 +21,7 @@ async def run(block: str, server: RemoteAgent) -> str:
     async with websocket_server(server.talk) as address:
         program = re.sub(r'"wss?://[^"]+"', f'"{address}"', block)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-W", "error", "-c", program),
+            *(forking_python(), "-W", "error", "-c", program),
             env={name: value for name, value in os.environ.items() if name != "ACCORD_TOKEN"},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

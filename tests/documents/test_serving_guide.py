@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 import accord
 from tests.documents.console import Guide
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.serve.in_process import running
 from tests.serve.raw_clients import HttpClient, WebSocketClient, prompt_params, request, said, send
@@ -137,7 +138,7 @@ def test_the_lines_of_the_guide_serve(folder: Path) -> None:
             typed += " --port 0"
         words = shlex.split(typed)
         variables = dict(word.split("=", 1) for word in words if "_TOKEN=" in word)
-        argv = [sys.executable, "-m", *[word for word in words if "_TOKEN=" not in word]]
+        argv = [str(forking_python()), "-m", *[word for word in words if "_TOKEN=" not in word]]
         with subprocess.Popen(
             argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, **variables}
         ) as process:

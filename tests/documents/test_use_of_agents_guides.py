@@ -9,15 +9,15 @@ import pytest
 
 from tests.documents.console import Guide, ProjectFolder, is_as_shown
 from tests.limits import limit
+from tests.needs import needs_package
 
+NEEDS_PYDANTIC_AI = needs_package("pydantic_ai", "pydantic-ai is missing: install accord[agent]")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pages are typed into /bin/sh: run it on Linux")
 
 
 @pytest.mark.timeout(limit(120))
-@pytest.mark.parametrize("page", ["evaluating.md", "agents-as-tools.md"])
+@pytest.mark.parametrize("page", ["evaluating.md", pytest.param("agents-as-tools.md", marks=NEEDS_PYDANTIC_AI)])
 def test_the_programs_of_the_page_run_as_shown(page: str, tmp_path: Path) -> None:
-    if page == "agents-as-tools.md":
-        pytest.importorskip("pydantic_ai", reason="pydantic-ai is missing: install accord[agent]")
     project = ProjectFolder(tmp_path)
     for language, block in Guide(page).blocks:
         if language == "python":

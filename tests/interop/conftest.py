@@ -6,12 +6,22 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.interop import client_v1, client_v2
 from tests.interop.programs import agent_on, client_on, hold
 from tests.interop.record import Conversation
+from tests.needs import needs_typescript
 
-PAIRINGS = ("py agent", "ts agent", "py client", "ts client")
+NEEDS_TYPESCRIPT = needs_typescript()
+
+
+def with_needs(*names: str) -> list[ParameterSet]:
+    """Rows of which those on the TypeScript SDK need it."""
+    return [pytest.param(name, marks=() if name.startswith("py") else NEEDS_TYPESCRIPT) for name in names]
+
+
+PAIRINGS = with_needs("py agent", "ts agent", "py client", "ts client")
 HOMES = {"py v1": "python_peer_v1", "py v2": "python_peer_v2", "ts v1": "typescript_peer", "ts v2": "typescript_peer"}
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.forking_python import forking_python
 from tests.interop.record import Conversation
 from tests.limits import limit
 
-__all__ = ["ACCORD_AGENT", "Program", "agent_on", "client_on", "hold", "is_gone", "rich_agent_on", "rich_client_on"]
+__all__ = ["Program", "accord_agent", "agent_on", "client_on", "hold", "is_gone", "rich_agent_on", "rich_client_on"]
 
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
-ACCORD_AGENT = (sys.executable, "-m", "tests.interop.accord_agent")
 CLIENT_SECONDS = limit(45.0)
 
 
@@ -26,6 +25,11 @@ class Program(NamedTuple):
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+
+
+def accord_agent() -> tuple[str, ...]:
+    """The agent of this folder that is written on Accord."""
+    return (str(forking_python()), "-m", "tests.interop.accord_agent")
 
 
 def agent_on(sdk: str, edition: str, home: Path) -> Program:
@@ -54,14 +58,14 @@ def _program(sdk: str, name: str, home: Path) -> Program:
     if sdk == "ts":
         return Program(("node", str(PEERS / f"{name}.mjs")), {"ACCORD_TS_PEER": str(home)})
     # Warnings are the SDK's own business; what it fails at is asserted.
-    return Program((str(home), "-W", "ignore", str(PEERS / f"{name}.py")), {})
+    return Program((str(forking_python(str(home), "acp")), "-W", "ignore", str(PEERS / f"{name}.py")), {})
 
 
-async def hold(client: Program, agent: Sequence[str] = ACCORD_AGENT) -> Conversation:
+async def hold(client: Program, agent: Sequence[str] = ()) -> Conversation:
     """Let a peer's client talk with our agent, and read its report."""
     process = await asyncio.create_subprocess_exec(
         *client.argv,
-        *agent,
+        *(agent or accord_agent()),
         cwd=ROOT,  # where `-m tests.interop…` is found, also by what the client starts
         env={**os.environ, **client.env},
         stdin=asyncio.subprocess.DEVNULL,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from accord.trace import open_trace
+from tests.forking_python import forking_python
 from tests.trace.programs import RELAY, TAP
 
 __all__ = ["check_passage", "tapped"]
@@ -16,7 +16,9 @@ __all__ = ["check_passage", "tapped"]
 def tapped(folder: Path, command: Sequence[str]) -> tuple[str, ...]:
     """The command behind a tap, with a relay on each side that counts and hashes."""
     before, after, trace = (str(folder / name) for name in ("before.json", "after.json", "trace.jsonl"))
-    return (*RELAY, before, "--", *TAP, "-w", trace, "--", *RELAY, after, "--", *command)
+    python = str(forking_python())
+    relay, tap = (python, *RELAY[1:]), (python, *TAP[1:])
+    return (*relay, before, "--", *tap, "-w", trace, "--", *relay, after, "--", *command)
 
 
 def check_passage(folder: Path) -> None:
@@ -28,4 +30,4 @@ def check_passage(folder: Path) -> None:
     # An agent that does not leave in time is killed, with its tap: then there is no end.
     assert all(record.lost == 0 for record in records if record.type == "end")
     assert {record.source for record in records if record.type == "text"} == {"client", "agent"}
-    assert sys.executable in records[0].command
+    assert str(forking_python()) in records[0].command

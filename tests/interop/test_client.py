@@ -13,7 +13,8 @@ from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import AGENT, GREETING, Stage, outline
 from tests.conversations.test_rich_driver import processes_with
-from tests.interop.conftest import HOMES
+from tests.forking_python import forking_python
+from tests.interop.conftest import HOMES, with_needs
 from tests.interop.programs import Program, rich_agent_on
 
 EDITIONS = {"v1": "1", "v2": "2"}
@@ -44,11 +45,11 @@ def driven(argv: tuple[str, ...], stage: Stage, edition: Any, env: Any = None) -
     return asyncio.run(drive(argv, edition=edition, project=stage.project, env={**stage.environment, **(env or {})}))
 
 
-@pytest.fixture(scope="module", params=HOMES)
+@pytest.fixture(scope="module", params=with_needs(*HOMES))
 def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     agent: str = request.param
     edition = agent.split()[1]
-    expected = driven(AGENT, stage, EDITIONS[edition])
+    expected = driven((str(forking_python()), *AGENT[1:]), stage, EDITIONS[edition])
     peer = program(request, agent, stage)
     return Talk(agent, edition, driven(peer.argv, stage, EDITIONS[edition], peer.env), expected, stage)
 
@@ -132,7 +133,7 @@ def test_no_process_is_left_and_nobody_complained(talk: Talk) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("wish", ["auto", "newest"])
-@pytest.mark.parametrize("agent", HOMES)
+@pytest.mark.parametrize("agent", with_needs(*HOMES))
 def test_the_edition_is_found_without_insisting(
     request: pytest.FixtureRequest, stage: Stage, agent: str, wish: str
 ) -> None:

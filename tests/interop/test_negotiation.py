@@ -11,7 +11,8 @@ import pytest
 
 import accord
 from accord.protocol import v1, v2
-from tests.interop.programs import ACCORD_AGENT, Program, agent_on, client_on, hold, is_gone
+from tests.interop.conftest import with_needs
+from tests.interop.programs import Program, accord_agent, agent_on, client_on, hold, is_gone
 from tests.limits import limit
 
 ME = {"name": "accord", "version": "1"}
@@ -31,7 +32,7 @@ SECONDS = limit(20.0)
 Find: TypeAlias = Callable[[str, str], Path]
 
 
-@pytest.fixture(params=["py", "ts"])
+@pytest.fixture(params=with_needs("py", "ts"))
 def sdk(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -101,14 +102,14 @@ async def test_a_router_speaks_v1_to_who_asks_for_that(sdk: str, find: Find) -> 
 
 
 async def test_our_v2_agent_tells_a_v1_client_what_it_speaks(sdk: str, find: Find) -> None:
-    talk = await hold(client_on(sdk, "v1", find(sdk, "v1")), ("--handshake", *ACCORD_AGENT, "v2"))
+    talk = await hold(client_on(sdk, "v1", find(sdk, "v1")), ("--handshake", *accord_agent(), "v2"))
     scene = talk.scene("initialize")
     assert (scene["code"], scene["data"]) == (-32022, {"requested": 1, "supported": [2]})
     assert talk.exit["code"] == 0
 
 
 async def test_a_v2_client_leaves_our_v1_agent_and_the_agent_ends_in_order(sdk: str, find: Find) -> None:
-    talk = await hold(client_on(sdk, "v2", find(sdk, "v2")), ("--handshake", *ACCORD_AGENT, "v1"))
+    talk = await hold(client_on(sdk, "v2", find(sdk, "v2")), ("--handshake", *accord_agent(), "v1"))
     # Both SDKs look for `info` in the answer, which is that of v1.
     assert "info" in talk.trouble("initialize")
     assert talk.exit["code"] == 0

@@ -15,12 +15,13 @@ import pytest
 import accord
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import GREETING, Stage
-from tests.interop.conftest import HOMES
+from tests.forking_python import forking_python
+from tests.interop.conftest import HOMES, with_needs
 from tests.interop.programs import PEERS, ROOT, Program, rich_agent_on
 from tests.limits import limit
 
 EDITIONS: dict[str, Any] = {"v1": "1", "v2": "2"}
-SERVERS = ["ts v1", "ts v2", "py v1", "py v2", "stdio-to-ws v1", "stdio-to-ws v2"]
+SERVERS = with_needs("ts v1", "ts v2", "py v1", "py v2", "stdio-to-ws v1", "stdio-to-ws v2")
 
 
 class Talks(NamedTuple):
@@ -36,7 +37,13 @@ def server_program(which: str, home: Callable[[str], Path], stage: Stage) -> tup
     kind, edition = which.split()
     if kind == "py":
         # Both editions are served by the newer package.
-        argv = (str(home("python_peer_v2")), "-W", "ignore", str(PEERS / "py_host.py"), edition)
+        argv = (
+            str(forking_python(str(home("python_peer_v2")), "acp")),
+            "-W",
+            "ignore",
+            str(PEERS / "py_host.py"),
+            edition,
+        )
         return Program(argv, {"XDG_STATE_HOME": str(stage.state)}), None
     modules = home(HOMES[f"ts {edition}"])
     agent = rich_agent_on("ts", edition, modules, stage.state)

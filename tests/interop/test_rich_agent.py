@@ -12,7 +12,8 @@ from accord.session.transcript import Transcript
 from tests.conversations import rich_stage
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage
-from tests.interop.conftest import HOMES
+from tests.forking_python import forking_python
+from tests.interop.conftest import HOMES, with_needs
 from tests.interop.heard import Listener
 from tests.interop.programs import hold, is_gone, rich_client_on
 from tests.interop.record import Conversation
@@ -35,7 +36,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage(tmp_path_factory.mktemp("rich"))
 
 
-@pytest.fixture(scope="module", params=HOMES)
+@pytest.fixture(scope="module", params=with_needs(*HOMES))
 def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     sdk, name = request.param.split()
     home = request.getfixturevalue(HOMES[request.param])
@@ -44,7 +45,9 @@ def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     expected = asyncio.run(rich_stage.hold(way, stage))
     stage.clear()
     client = rich_client_on(sdk, name, home, stage.project, stage.state)
-    return Talk(request.param, way.edition, asyncio.run(hold(client, AGENT)), expected, stage)
+    return Talk(
+        request.param, way.edition, asyncio.run(hold(client, (str(forking_python()), *AGENT[1:]))), expected, stage
+    )
 
 
 def live(talk: Talk) -> Transcript:

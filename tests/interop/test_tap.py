@@ -8,7 +8,7 @@ import pytest
 
 from tests.interop import client_v1, client_v2
 from tests.interop.conftest import HOMES, PAIRINGS
-from tests.interop.programs import ACCORD_AGENT, agent_on, client_on, hold
+from tests.interop.programs import accord_agent, agent_on, client_on, hold
 from tests.interop.tapped import check_passage, tapped
 from tests.trace.programs import wait_until_gone
 
@@ -26,7 +26,7 @@ async def test_every_byte_passes_between_peers(
     sdk, role = pairing.split()
     home: Path = request.getfixturevalue(HOMES[f"{sdk} {edition}"])
     if role == "client":
-        await hold(client_on(sdk, edition, home), tapped(tmp_path, ACCORD_AGENT))
+        await hold(client_on(sdk, edition, home), tapped(tmp_path, accord_agent()))
     else:
         agent = agent_on(sdk, edition, home)
         talk = await TALKS[edition](

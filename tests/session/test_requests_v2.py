@@ -321,10 +321,7 @@ def test_an_answer_is_heard_as_it_was_meant(ask: Any, answer: Any) -> None:
 
 @functools.cache
 def definitions_in(name: str) -> Any:
-    folder = os.environ.get("ACCORD_SCHEMAS")
-    if not folder:
-        pytest.skip("the official schemas are missing: set ACCORD_SCHEMAS to a folder with v2/schema.json")
-    return json.loads((Path(folder) / "v2" / name).read_text(encoding="utf-8"))["$defs"]
+    return json.loads((Path(os.environ["ACCORD_SCHEMAS"]) / "v2" / name).read_text(encoding="utf-8"))["$defs"]
 
 
 def validate(definition: str, value: Any, *, unstable: bool) -> None:
@@ -332,6 +329,7 @@ def validate(definition: str, value: Any, *, unstable: bool) -> None:
     Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions}).validate(json.loads(encode(value)))
 
 
+@pytest.mark.usefixtures("schemas")
 @samples
 def test_what_is_said_is_what_the_schema_allows(ask: Any, answer: Any) -> None:
     binding = row(ask)
@@ -342,6 +340,7 @@ def test_what_is_said_is_what_the_schema_allows(ask: Any, answer: Any) -> None:
     validate("CreateElicitationResponse" if elicits else type(result).__name__, result, unstable=unstable)
 
 
+@pytest.mark.usefixtures("schemas")
 def test_an_agent_that_forks_says_what_the_unstable_schema_allows() -> None:
     binding = row(SAMPLES[0][0])
     result = binding.encode_result(Initialized(None, msgspec.structs.replace(AGENT, fork=True)))
@@ -816,6 +815,7 @@ def test_an_update_goes_with_the_id_of_its_session() -> None:
     assert DIALECT.decoder().decode(carried_update) == [event]
 
 
+@pytest.mark.usefixtures("schemas")
 def test_notifications_are_what_the_schema_allows() -> None:
     (update,) = DIALECT.encoder(CLIENT).encode(MessageChunk("agent", Text("a"), "m"))
     assert DIALECT.encode_elicitation_done is not None

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -94,36 +93,37 @@ def test_async_tests_of_a_stranger_run_with_whatever_runs_them(
     assert passed(output) == 2
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        """
-        def test_unexpected(accord_open, accord_workspace):
-            accord_open(agent, cwd=accord_workspace({"notes.md": ""})).prompt("buy milk")
-        """,
-        """
-        def test_script(accord_open):
-            async def script(peer):
-                await peer.greet()
-                await peer.open_session()
-                await peer.take_prompt()
-                raise KeyError("a mistake in the script")
-            with pytest.raises(accord.ConnectionLost):
-                accord_open(ScriptedAgent(script)).prompt("hello")
-        """,
-    ],
-    ids=["a question without an answer", "a script that fails"],
-)
-def test_what_went_wrong_on_the_other_side_fails_the_test_at_its_end(project: Path, broken: str) -> None:
+BROKEN = """
+import pytest
+import accord
+from accord.testing import ScriptedAgent
+from note_taker import agent
+
+def test_unexpected(accord_open, accord_workspace):
+    accord_open(agent, cwd=accord_workspace({"notes.md": ""})).prompt("buy milk")
+
+def test_script(accord_open):
+    async def script(peer):
+        await peer.greet()
+        await peer.open_session()
+        await peer.take_prompt()
+        raise KeyError("a mistake in the script")
+    with pytest.raises(accord.ConnectionLost):
+        accord_open(ScriptedAgent(script)).prompt("hello")
+"""
+
+
+def test_what_went_wrong_on_the_other_side_fails_the_test_at_its_end(project: Path) -> None:
     (project / "test_note_taker.py").unlink()
-    imports = "import pytest\nimport accord\nfrom accord.testing import ScriptedAgent\nfrom note_taker import agent\n"
-    (project / "test_broken.py").write_text(imports + textwrap.dedent(broken))
+    (project / "test_broken.py").write_text(BROKEN)
 
     status, output = run_pytest(project)
 
     assert status == 1, output
-    assert "1 passed, 1 error" in output
-    assert "without a prepared answer" in output or "a mistake in the script" in output
+    assert "2 passed, 2 errors" in output
+    of_the_question, of_the_script = output.split("ERROR at teardown of ")[1:]
+    assert "without a prepared answer" in of_the_question
+    assert "a mistake in the script" in of_the_script
 
 
 def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> None:

@@ -13,17 +13,18 @@ from opentelemetry import trace
 
 import accord
 from accord.client import ConnectedAgent
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.telemetry.rig import CLIENT, IN_EVERY_EDITION, INTERNAL, SERVER, Telemetry
 from tests.transport.processes import SOURCES
 
 ROOT = Path(__file__).parents[2]
-AGENT = (sys.executable, str(Path(__file__).with_name("agent.py")))
+AGENT = str(Path(__file__).with_name("agent.py"))
 
 
 def connected(telemetry: Telemetry, **options: Any) -> ConnectedAgent:
     env = {"PYTHONPATH": f"{SOURCES}:{ROOT}"}
-    return accord.connect(*AGENT, telemetry.file, env=env, permission=lambda _: True, **options)
+    return accord.connect(str(forking_python()), AGENT, telemetry.file, env=env, permission=lambda _: True, **options)
 
 
 @IN_EVERY_EDITION
@@ -78,6 +79,7 @@ async def test_what_a_client_serves_hangs_below_the_tool_call(
         assert served == []
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_handler_in_a_thread_has_the_turn_as_its_current_span(
     telemetry: Telemetry, tmp_path: Path, edition: Any
@@ -92,6 +94,7 @@ async def test_a_handler_in_a_thread_has_the_turn_as_its_current_span(
     assert path == ["session/prompt", "session/prompt", "framework run", "execute_tool look", "framework tool"]
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_handler_that_fails_is_a_failed_span_without_its_text(
     telemetry: Telemetry, tmp_path: Path, edition: Any
@@ -108,6 +111,7 @@ async def test_a_handler_that_fails_is_a_failed_span_without_its_text(
     assert "secret" not in str(telemetry.spans)
 
 
+@pytest.mark.rotated("edition")
 @IN_EVERY_EDITION
 async def test_a_cancelled_turn_ends_its_spans_without_a_failure(
     telemetry: Telemetry, tmp_path: Path, edition: Any

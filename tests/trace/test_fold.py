@@ -122,11 +122,10 @@ def test_a_restarted_agent_begins_anew_and_messages_that_do_not_fit_are_left_out
         assert not TraceEditions(index).is_known(3)
 
 
+@pytest.mark.needs(RECORDED.exists(), f"there are no recordings of real agents in {RECORDED}")
 @pytest.mark.parametrize("name", ["claude-agent-acp-v2-turn", "codex-acp-permission", "gemini-turn", "opencode-turn"])
 def test_recorded_conversations_of_real_agents_fold(name: str) -> None:
     path = RECORDED / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"no recording {path.name}: it is in the shared folder of the maintainers")
     with plain_trace(path) as trace, TraceIndex.open(trace.path, keep=False) as index:
         transcript = transcript_at(index, len(index), index.sessions[0])
         assert "fake LLM" in transcript.text or "Calling" in transcript.text

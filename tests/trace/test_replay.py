@@ -26,14 +26,14 @@ TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
 FILES = sorted(TRANSCRIPTS.glob("*.jsonl"))
 
 
-def transcripts() -> list[Any]:
-    if not FILES:
-        missing = pytest.mark.skip(reason=f"there are no transcripts of real agents in {TRANSCRIPTS}")
-        return [pytest.param(None, marks=missing)]
-    return [pytest.param(path, id=path.stem) for path in FILES]
-
-
-every_transcript = pytest.mark.parametrize("path", transcripts())
+NEEDS_TRANSCRIPTS = pytest.mark.needs(bool(FILES), f"there are no recordings of real agents in {TRANSCRIPTS}")
+every_transcript = pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=NEEDS_TRANSCRIPTS)
+        for path in FILES or [TRANSCRIPTS / "of-an-agent.jsonl"]
+    ],
+)
 
 
 def request(id_: Any, method: str, **params: Any) -> dict[str, Any]:

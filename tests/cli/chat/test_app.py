@@ -843,7 +843,7 @@ async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(t
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
         session = chat.app.chat_session.session
         assert session is not None
-        for number in range(25):
+        for number in range(16):
             session._apply(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
@@ -863,10 +863,10 @@ async def ends_with(chat: Chat, words: str) -> None:
 
 async def test_parts_that_come_by_and_by_are_bounded_too(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
-        for number in range(250):
+        for number in range(220):
             await chat.app.timeline.add(Note(filled("remark {}", number)))
         assert len(chat.app.timeline.parts) <= 200
-        await chat.sees("remark 249")
+        await chat.sees("remark 219")
 
 
 async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(tmp_path: Path) -> None:

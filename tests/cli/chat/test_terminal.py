@@ -7,20 +7,21 @@ import os
 import select
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.chat.program import chat
+from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
 pty = pytest.importorskip("pty", reason="this system has no terminals of that kind")
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")
 
-PROGRAM = str(Path(__file__).parent / "program.py")
 WAIT_SECONDS = limit(30.0)
 
 
@@ -58,12 +59,17 @@ class Screen:
         return self._process.wait(WAIT_SECONDS)
 
 
+def chat_process(note: Path, **options: Any) -> ForkedProgram:
+    accord_command()
+    return ForkedProgram(lambda: chat(str(note)), ["chat"], **options)
+
+
 @contextlib.contextmanager
-def terminal(*argv: str, columns: int = 80, rows: int = 24) -> Iterator[Screen]:
+def terminal(note: Path, columns: int = 80, rows: int = 24) -> Iterator[Screen]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color"}
-    process = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
+    process = chat_process(note, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
     os.close(theirs)
     try:
         yield Screen(process, ours)
@@ -84,7 +90,7 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.parametrize("leave", ["\x11", "\x03\x03"])
 def test_a_chat_on_a_terminal_is_left_by_a_key_and_nothing_stays(tmp_path: Path, leave: str) -> None:
     note = tmp_path / "pid"
-    with terminal(sys.executable, PROGRAM, "chat", str(note)) as screen:
+    with terminal(note) as screen:
         screen.read_until(b"ready")
         screen.type("hello\r")
         screen.read_until(b"You said: hello")
@@ -102,10 +108,7 @@ def test_a_chat_whose_terminal_is_gone_ends_with_its_agent(tmp_path: Path) -> No
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color"}
     # In a session of its own, without a controlling terminal: nobody sends it SIGHUP.
-    process = subprocess.Popen(
-        [sys.executable, PROGRAM, "chat", str(note)],
-        stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True,
-    )  # fmt: skip
+    process = chat_process(note, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
     os.close(theirs)
     try:
         screen = Screen(process, ours)

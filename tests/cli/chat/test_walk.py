@@ -125,10 +125,9 @@ class Terminal:
         self.cells = Cells(*size)
         self._ours, theirs = pty.openpty()
         self._set_size(size)
-        self.process = subprocess.Popen(
-            [*accord.argv, *words], stdin=theirs, stdout=theirs, stderr=theirs, cwd=accord.cwd,
-            env={**accord.env, **env}, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - as a terminal does
+        self.process = accord.start(
+            *words, stdin=theirs, stdout=theirs, stderr=theirs, env={**accord.env, **env}, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
         self.raw = ""
@@ -428,9 +427,11 @@ def test_a_command_of_ones_own_ends_with_the_chat(accord: Accord) -> None:
         screen.sees("● ready")
         screen.type("!sleep 1000 & echo $! > pid; wait\r")
         screen.sees("running your command")
+        pid = accord.cwd / "pid"
+        screen.reads_until(lambda: pid.exists() and pid.read_text().endswith("\n"), "the command's process")
         screen.type(CTRL_Q)
         assert screen.status() == 0
-    assert is_gone(int((accord.cwd / "pid").read_text()))
+    assert is_gone(int(pid.read_text()))
 
 
 def test_a_chat_in_which_nothing_was_said_leaves_nothing_behind(accord: Accord) -> None:

@@ -1,0 +1,76 @@
+"""What some tests need and a machine may not have: of all that need a missing thing one is left, and is skipped.
+
+`needs(is_there, what)` is the mark for it, of a test or of a row. A fixture that needs something is in `_FIXTURES`:
+whoever uses it, needs it too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+__all__ = ["leave_one_of_those_in_want", "needs_package", "needs_typescript"]
+
+PEERS = Path(__file__).parents[1] / ".peers"
+SCHEMAS = "the official schemas are missing: set ACCORD_SCHEMAS to a folder with v1/schema.json and the others"
+
+
+def _typescript() -> str | None:
+    if shutil.which("node") is None:
+        return "node is missing: install it, then run scripts/peers"
+    return None if (PEERS / "ts" / "node_modules").exists() else "the official TypeScript SDK is missing: scripts/peers"
+
+
+def _python(name: str) -> Callable[[], str | None]:
+    is_there = (PEERS / name / "bin" / "python").exists()
+    return lambda: None if is_there else f"the official Python SDK in .peers/{name} is missing: run scripts/peers"
+
+
+_FIXTURES: dict[str, Callable[[], str | None]] = {
+    "schemas": lambda: None if os.environ.get("ACCORD_SCHEMAS") else SCHEMAS,
+    "typescript_peer": _typescript,
+    "python_peer_v1": _python("py-v1"),
+    "python_peer_v2": _python("py-v2"),
+    "oldest_python_peer": _python("py-oldest"),
+}
+
+
+def needs_typescript() -> pytest.MarkDecorator:
+    """The mark of a row whose fixture asks for the TypeScript SDK only when it runs."""
+    return pytest.mark.needs(_typescript() is None, _typescript() or "")
+
+
+def needs_package(name: str, how: str) -> pytest.MarkDecorator:
+    """The mark of a test whose programs import a package: `importorskip` would import it here, too."""
+    return pytest.mark.needs(importlib.util.find_spec(name) is not None, how)
+
+
+def leave_one_of_those_in_want(items: list[pytest.Item]) -> None:
+    """Of the tests of a run that need the same missing thing, skip one, which says how many they are."""
+    in_want: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        for reason in _wants(item):
+            run = next((name for name in ("long", "every") if item.get_closest_marker(name)), "")
+            in_want.setdefault((reason, run), []).append(item)
+            break
+    left_out: set[pytest.Item] = set()
+    for (reason, _), (first, *others) in in_want.items():
+        first.add_marker(pytest.mark.skip(reason=f"{reason} ({len(others) + 1:,} tests)"))
+        left_out.update(others)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _wants(item: pytest.Item) -> Iterator[str]:
+    for mark in item.iter_markers("needs"):
+        is_there, what = mark.args
+        if not is_there:
+            yield what
+    for name in getattr(item, "fixturenames", ()):
+        reason = _FIXTURES[name]() if name in _FIXTURES else None
+        if reason is not None:
+            yield reason
