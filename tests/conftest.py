@@ -10,7 +10,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -100,25 +100,6 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: no garbage collection of a test looks at it again."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture
-def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what never ends by itself, where how long that is waited for is not the subject."""
-    from accord.connection import Connection  # noqa: PLC0415 - few tests need these
-    from accord.transport import child  # noqa: PLC0415
-    from accord.workspace import commands  # noqa: PLC0415
-
-    functions: tuple[Any, ...] = (Connection.__init__, child.spawn, commands.start_command)
-    for function in functions:
-        monkeypatch.setitem(function.__kwdefaults__, "grace_seconds", limit(0.1))
-    monkeypatch.setattr(child, "TERMINATE_SECONDS", limit(0.1))
-
-
-@pytest.fixture(scope="session")
-def schemas() -> Path:
-    """The folder with the official schema files (`v1/schema.json` and so on)."""
-    return Path(os.environ["ACCORD_SCHEMAS"])
 
 
 @pytest.fixture(scope="session")

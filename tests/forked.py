@@ -188,6 +188,8 @@ def _run(main: Main, given: Mapping[str, Any], begun: int) -> NoReturn:
         status = _status_of(main)
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
+    except BaseException:  # noqa: BLE001 - nobody else would see it
+        os.write(STDERR, traceback.format_exc().encode())
     finally:
         with contextlib.suppress(OSError, ValueError):
             _flush()
@@ -217,12 +219,13 @@ def _move(given: Mapping[str, Any], begun: int) -> None:
     for number, end in enumerate(ends):
         if end != -1:
             os.dup2(end, number)
+    # It may be named by a descriptor that is closed then.
+    if given["cwd"] is not None:
+        os.chdir(given["cwd"])
     os.closerange(STDERR + 1, begun)
     os.closerange(begun + 1, MOST_FILES)
     if given["preexec_fn"] is not None:
         given["preexec_fn"]()
-    if given["cwd"] is not None:
-        os.chdir(given["cwd"])
     if given["umask"] >= 0:
         os.umask(given["umask"])
     if given["env"] is not None:

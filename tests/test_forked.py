@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,15 @@ def program(tmp_path: Path) -> Path:
 
 def said_by(program: Path) -> tuple[str, int]:
     argv = [sys.executable, str(program), "a", "b"]
-    ended = subprocess.run(argv, capture_output=True, text=True, cwd="/", env={"KEY": "value"}, check=False)
+    ended = subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={**os.environ, "KEY": "value"},
+        check=False,
+    )
     return ended.stdout, ended.returncode
 
 
@@ -49,4 +58,4 @@ def test_behind_the_last_of_several_at_once_programs_are_executed_again(program:
 def test_a_program_with_options_is_no_fork(option: str) -> None:
     argv = [sys.executable, *{"-I": ["-I", "-c"], "-c": ["-c"]}[option], "import sys; print('pytest' in sys.modules)"]
     with forked_python():
-        assert subprocess.run(argv, capture_output=True, check=True).stdout == b"False\n"
+        assert subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout == b"False\n"

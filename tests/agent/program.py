@@ -9,7 +9,7 @@ import sys
 
 from accord.agent import Agent, Turn
 
-agent = Agent("runner", version="1", cancel_grace_seconds=1.0)
+agent = Agent("runner", version="1", cancel_grace_seconds=0.5)
 
 
 @agent.prompt

@@ -60,8 +60,8 @@ class Running:
 @contextlib.asynccontextmanager
 async def running(state: Path, edition: str = "v1", *, fresh: bool = False) -> AsyncIterator[Running]:
     """A fork of this process; `fresh`: an interpreter that starts from nothing."""
-    # What a program prints before it runs is still in its buffer then, as Python has it by default.
-    environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), "PYTHONUNBUFFERED": None}
+    # What a program prints before it runs is still in its buffer then, as Python has it by default (a fork always).
+    environment: dict[str, str | None] = {"XDG_STATE_HOME": str(state), **({"PYTHONUNBUFFERED": None} if fresh else {})}
     with contextlib.nullcontext() if fresh else forked_python():
         child = await spawn(sys.executable, PROGRAM, env=environment, grace_seconds=limit(10.0))
     hand = Hand(child, edition)
@@ -123,7 +123,11 @@ async def test_a_program_that_is_asked_to_end_leaves_nothing_behind(number: sign
 
 
 @pytest.mark.parametrize("prompt", ["stubborn", "unending"])
-async def test_a_handler_that_does_not_want_to_end_is_left_behind(prompt: str, tmp_path: Path) -> None:
+async def test_a_handler_that_does_not_want_to_end_is_left_behind(
+    prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The program is a fork.
+    monkeypatch.setattr("accord.agent.signals.STOP_SECONDS", limit(0.2))
     async with running(tmp_path) as program:
         session = await program.hand.new_session(str(tmp_path))
         await program.hand.prompt(session, prompt)

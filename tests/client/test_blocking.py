@@ -339,7 +339,9 @@ def test_ctrl_c_cancels_first_and_is_then_raised(tmp_path: Path, way: str) -> No
         # One of them begins with an interpreter that starts from nothing.
         stack.enter_context(contextlib.nullcontext() if way == "ask" else forked_python())
         stderr = stack.enter_context(complaints.open("wb"))
-        script = stack.enter_context(subprocess.Popen(argv, start_new_session=True, stderr=stderr))
+        script = stack.enter_context(
+            subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True, stderr=stderr)
+        )
         try:
             assert wait_until(lambda: journal.exists() and "works" in journal.read_text(encoding="utf-8"))
             os.kill(script.pid, signal.SIGINT)

@@ -14,7 +14,6 @@ import pytest
 
 from tests.conversations.raw_client import RawClient, RawFraming
 from tests.forked import forked_python
-from tests.transport.processes import SOURCES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PERMISSION, READ, WRITE = "session/request_permission", "fs/read_text_file", "fs/write_text_file"
@@ -101,7 +100,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     state = str(tmp_path / "state")
-    return {**os.environ, "PYTHONPATH": SOURCES, "XDG_STATE_HOME": state, "XDG_CONFIG_HOME": state, "HOME": state}
+    return {**os.environ, "XDG_STATE_HOME": state, "XDG_CONFIG_HOME": state, "HOME": state}
 
 
 @pytest.fixture

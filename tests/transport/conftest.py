@@ -5,6 +5,10 @@ import types
 
 import pytest
 
+from tests.graces import short_graces
+
+__all__ = ["delays", "short_graces"]
+
 
 @pytest.fixture
 def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:

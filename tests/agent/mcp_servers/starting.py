@@ -43,7 +43,8 @@ def listening(
     way: Literal["http", "sse"], headers: list[tuple[str, str]] | None = None
 ) -> Iterator[tuple[McpServer, subprocess.Popen[bytes]]]:
     """The server of the official package at an address, and its process."""
-    with subprocess.Popen([sys.executable, FRIENDLY, way], stdout=subprocess.PIPE, bufsize=0) as process:
+    argv = [sys.executable, FRIENDLY, way]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0) as process:
         try:
             assert process.stdout is not None
             # Ends at the latest when the process does.
