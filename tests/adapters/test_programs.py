@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,8 @@ def test_a_run_of_the_command_serves_ten_lines(framework: str, tmp_path: Path) -
 def test_a_chat_on_a_terminal_serves_ten_lines(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "support.py").write_text(TEN_LINES[framework])
     monkeypatch.chdir(tmp_path)
-    with terminal(sys.executable, "-m", "accord", "chat", "support:agent", columns=100, rows=30) as screen:
+    line = [sys.executable, "-m", "accord", "chat", "support:agent"]
+    with terminal(partial(subprocess.Popen, line), columns=100, rows=30) as screen:
         screen.read_until(b"ready")
         screen.type("hello\r")
         screen.read_until(b"I am here.")

@@ -8,7 +8,8 @@ import select
 import struct
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ WAIT_SECONDS = limit(30.0)
 class Screen:
     """The other end of the terminal."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+    def __init__(self, process: subprocess.Popen[Any], descriptor: int) -> None:
         self._process = process
         self._descriptor = descriptor
         self.printed = b""
@@ -65,11 +66,11 @@ def chat_process(note: Path, **options: Any) -> ForkedProgram:
 
 
 @contextlib.contextmanager
-def terminal(note: Path, columns: int = 80, rows: int = 24) -> Iterator[Screen]:
+def terminal(start: Callable[..., subprocess.Popen[Any]], columns: int = 80, rows: int = 24) -> Iterator[Screen]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color"}
-    process = chat_process(note, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
+    process = start(stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
     os.close(theirs)
     try:
         yield Screen(process, ours)
@@ -90,7 +91,7 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.parametrize("leave", ["\x11", "\x03\x03"])
 def test_a_chat_on_a_terminal_is_left_by_a_key_and_nothing_stays(tmp_path: Path, leave: str) -> None:
     note = tmp_path / "pid"
-    with terminal(note) as screen:
+    with terminal(partial(chat_process, note)) as screen:
         screen.read_until(b"ready")
         screen.type("hello\r")
         screen.read_until(b"You said: hello")
