@@ -103,6 +103,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
+def schemas() -> Path:
+    """The folder with the official schema files (`v1/schema.json` and so on)."""
+    return Path(os.environ["ACCORD_SCHEMAS"])
+
+
+@pytest.fixture(scope="session")
 def python_peer_v1() -> Path:
     """The interpreter that has the official Python SDK for v1."""
     return _present(ROOT / ".peers/py-v1/bin/python", "the official Python SDK for v1")
