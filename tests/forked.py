@@ -30,6 +30,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import thread
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -238,6 +239,8 @@ def _begin_anew(argv: Sequence[str]) -> None:
     # What there is stays: a collection would copy every page of it into this process.
     gc.freeze()
     subprocess.Popen._execute_child = _fork_or_execute  # type: ignore[attr-defined]
+    # The threads of the process that was forked are not here; one of them may be the one that has forked.
+    thread._threads_queues.clear()  # type: ignore[attr-defined]
     # What pytest wants at its end is not wanted at this one; what the product wants is.
     atexit._clear()
     if lineage._household._registered:
