@@ -15,9 +15,7 @@ __all__ = [
 ]
 
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
-OF_LONG, OF_EVERY = "scripts/test --long", "scripts/test --every"
-# What was asked for on the command line, by `-k` for example.
-BY_CHOICE = "not asked for"
+OF_DEFAULT, OF_LONG, OF_EVERY = "scripts/test", "scripts/test --long", "scripts/test --every"
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -29,7 +27,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 def _run_of(item: pytest.Item) -> str:
     if item.get_closest_marker("every"):
         return OF_EVERY
-    return OF_LONG if item.get_closest_marker("long") else BY_CHOICE
+    return OF_LONG if item.get_closest_marker("long") else OF_DEFAULT
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
