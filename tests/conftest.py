@@ -83,17 +83,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.timeout = limit(float(config.getini("timeout")))
 
 
-# First: what is long is left out behind this.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# Around the others: what is long is left out meanwhile, and what is in want then is of this run.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     choose_rows(items)
-    leave_one_of_those_in_want(items)
     for item in items:
         for mark in item.iter_markers("timeout"):
             item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)
             break
         if (ROOT / "tests" / "interop") in item.path.parents:
             item.add_marker("interop")
+    yield
+    left_out = leave_one_of_those_in_want(items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_collection_finish() -> None:

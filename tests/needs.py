@@ -50,19 +50,25 @@ def needs_package(name: str, how: str) -> pytest.MarkDecorator:
     return pytest.mark.needs(importlib.util.find_spec(name) is not None, how)
 
 
-def leave_one_of_those_in_want(items: list[pytest.Item]) -> None:
-    """Of the tests of a run that need the same missing thing, skip one, which says how many they are."""
-    in_want: dict[tuple[str, str], list[pytest.Item]] = {}
+def leave_one_of_those_in_want(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of the tests that need the same missing thing, skip one; returns the others, which are left out.
+
+    They are marked with what they want, so that the last lines of the run count them (`tests/untested.py`).
+    """
+    in_want: dict[str, list[pytest.Item]] = {}
     for item in items:
         for reason in _wants(item):
-            run = next((name for name in ("long", "every") if item.get_closest_marker(name)), "")
-            in_want.setdefault((reason, run), []).append(item)
+            in_want.setdefault(reason, []).append(item)
             break
-    left_out: set[pytest.Item] = set()
-    for (reason, _), (first, *others) in in_want.items():
-        first.add_marker(pytest.mark.skip(reason=f"{reason} ({len(others) + 1:,} tests)"))
-        left_out.update(others)
-    items[:] = [item for item in items if item not in left_out]
+    left_out: list[pytest.Item] = []
+    for reason, (first, *others) in in_want.items():
+        first.add_marker(pytest.mark.skip(reason=reason))
+        for item in others:
+            item.add_marker(pytest.mark.in_want(reason))
+        left_out += others
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
+    return left_out
 
 
 def _wants(item: pytest.Item) -> Iterator[str]:

@@ -14,17 +14,20 @@ __all__ = [
     "pytest_testnodedown",
 ]
 
+# By the run that has them, or by what is missing for them.
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
-OF_DEFAULT, OF_LONG, OF_EVERY = "scripts/test", "scripts/test --long", "scripts/test --every"
+RUNS = OF_DEFAULT, OF_LONG, OF_EVERY = "scripts/test", "scripts/test --long", "scripts/test --every"
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
-        counts, run = item.config.stash.setdefault(_LEFT_OUT, {}), _run_of(item)
-        counts[run] = counts.get(run, 0) + 1
+        counts, reason = item.config.stash.setdefault(_LEFT_OUT, {}), _reason_for(item)
+        counts[reason] = counts.get(reason, 0) + 1
 
 
-def _run_of(item: pytest.Item) -> str:
+def _reason_for(item: pytest.Item) -> str:
+    if (want := item.get_closest_marker("in_want")) is not None:
+        return str(want.args[0])
     if item.get_closest_marker("every"):
         return OF_EVERY
     return OF_LONG if item.get_closest_marker("long") else OF_DEFAULT
@@ -47,8 +50,10 @@ def pytest_testnodedown(node: object) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
     left_out = config.stash.get(_LEFT_OUT, {})
-    terminalreporter.write_line(f"not tested here, for want of something: {_counted(skipped.most_common())}")
-    terminalreporter.write_line(f"not tested here, of other runs: {_counted(sorted(left_out.items()))}")
+    of_runs = {run: count for run, count in left_out.items() if run in RUNS}
+    missing = skipped + Counter({reason: count for reason, count in left_out.items() if reason not in RUNS})
+    terminalreporter.write_line(f"not tested here, for want of something: {_counted(missing.most_common())}")
+    terminalreporter.write_line(f"not tested here, of other runs: {_counted(sorted(of_runs.items()))}")
 
 
 def _counted(rows: Sequence[tuple[str, int]]) -> str:
