@@ -444,8 +444,9 @@ def sse_handler(refused: str) -> type[Quiet]:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            self.wfile.write(b"event: endpoint\r\ndata: /messages\r\n\r\n")
+            # Known before the client is: its first message comes with the address.
             streams.append(self.wfile)
+            self.wfile.write(b"event: endpoint\r\ndata: /messages\r\n\r\n")
             # Until the client goes.
             self.rfile.read(1)
 

@@ -491,12 +491,17 @@ async def test_output_comes_in_order_and_whole(tree: Tree) -> None:
         assert kinds == [TerminalChanged, *[TerminalOutput] * (len(kinds) - 2), TerminalChanged]
 
 
-async def test_a_slow_client_holds_up_no_command_and_gets_the_end(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_client_holds_up_no_command_and_gets_the_end(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(terminal_kinds, "MAX_WAITING_BYTES", 1000)
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    source = f"import os; open({str(gate)!r}).read()\nfor number in range(1000): os.write(1, b'%07d\\n' % number)"
     async with rig_of(tree, by_client=False) as rig:
-        source = "import os\nfor number in range(1000): os.write(1, b'%07d\\n' % number)"
         terminal = await rig.terminals.start(python(source))
         rig.told.ready.clear()
+        await asyncio.to_thread(gate.write_text, "go", encoding="utf-8")
         assert await terminal.wait(20) == TerminalExit(code=0)
         text = (await terminal.output()).text
         assert len(text) == 8000

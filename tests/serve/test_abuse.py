@@ -65,7 +65,9 @@ async def pour(server: ServerProcess, total_bytes: int) -> None:
             writer.write(chunk)
             await writer.drain()
             poured += CHUNK_BYTES
-    assert (await answer).status == 413
+    # The server closes while more is under way: that is a reset, which may overtake its answer.
+    with contextlib.suppress(ConnectionError):
+        assert (await answer).status == 413
     assert poured < total_bytes
     await close(writer)
 
