@@ -9,7 +9,6 @@ import pytest
 
 from tests import brake
 
-
 SLOWNESS = brake._slowness
 
 
