@@ -255,10 +255,20 @@ def _begin_anew(argv: Sequence[str]) -> None:
     opened = [_stream(number, mode, errors) for number, (mode, errors) in enumerate(streams)]
     _replaced.append((sys.stdin, sys.stdout, sys.stderr))
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = opened  # type: ignore[misc]
-    logging.root.handlers.clear()
-    logging.root.setLevel(logging.WARNING)
+    _quiet_logs()
     warnings.resetwarnings()
     warnings.simplefilter("ignore")
+
+
+def _quiet_logs() -> None:
+    """No handler and no level that a test has left: a command that ran in the process of the tests directs its log."""
+    logging.root.handlers.clear()
+    logging.root.setLevel(logging.WARNING)
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()
+            logger.setLevel(logging.NOTSET)
+            logger.propagate = True
 
 
 def _stream(number: int, mode: str, errors: str) -> io.TextIOWrapper | None:

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["leave_one_of_those_in_want", "needs_package", "needs_typescript"]
+__all__ = ["is_of_typescript", "leave_one_of_those_in_want", "needs_package", "needs_typescript"]
 
 PEERS = Path(__file__).parents[1] / ".peers"
 SCHEMAS = "the official schemas are missing: set ACCORD_SCHEMAS to a folder with v1/schema.json and the others"
+TYPESCRIPT = "the official TypeScript SDK is missing: install node and npm, then run scripts/peers"
 
 
 def _typescript() -> str | None:
-    if shutil.which("node") is None:
-        return "node is missing: install it, then run scripts/peers"
-    return None if (PEERS / "ts" / "node_modules").exists() else "the official TypeScript SDK is missing: scripts/peers"
+    is_there = shutil.which("node") is not None and (PEERS / "ts" / "node_modules").exists()
+    return None if is_there else TYPESCRIPT
 
 
 def _python(name: str) -> Callable[[], str | None]:
@@ -42,7 +42,13 @@ _FIXTURES: dict[str, Callable[[], str | None]] = {
 
 def needs_typescript() -> pytest.MarkDecorator:
     """The mark of a row whose fixture asks for the TypeScript SDK only when it runs."""
-    return pytest.mark.needs(_typescript() is None, _typescript() or "")
+    return pytest.mark.needs(_typescript() is None, TYPESCRIPT)
+
+
+def is_of_typescript(item: pytest.Item) -> bool:
+    """Whether a test needs the TypeScript SDK, be it there or not."""
+    marks = item.iter_markers("needs")
+    return "typescript_peer" in getattr(item, "fixturenames", ()) or any(mark.args[1] == TYPESCRIPT for mark in marks)
 
 
 def needs_package(name: str, how: str) -> pytest.MarkDecorator:

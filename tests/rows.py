@@ -5,6 +5,9 @@
 - `rotated(NAME, …)`, for a dimension that the code under test does not look at: of the rows that differ in these
   parameters alone, the default run has one, and `--every` the others.
 
+Of the tests that are run with the official SDK of Python and that of TypeScript, which not every machine has, one in
+six is run with both by the default run; `--long` has the other rows of TypeScript.
+
 Which row a run has depends on the names of file, test and row, so that one file meets all values over its tests, and
 every run the same ones. A row that is named on the command line is always met.
 """
@@ -16,7 +19,11 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from tests.needs import is_of_typescript
+
 __all__ = ["choose_rows"]
+
+OF_TYPESCRIPT = 6
 
 
 def choose_rows(items: Iterable[pytest.Item]) -> None:
@@ -30,6 +37,21 @@ def choose_rows(items: Iterable[pytest.Item]) -> None:
             rows = _rotate(name, rows, rotated.args)  # noqa: PLW2901 - the rows that are left
         if sampled is not None:
             _sample(name, rows, *sampled.args, **sampled.kwargs)
+        if _number(name) % OF_TYPESCRIPT:
+            _leave_typescript(rows)
+
+
+def _leave_typescript(rows: Sequence[pytest.Item]) -> None:
+    """Mark the rows that need the TypeScript SDK as long where others stay."""
+    rows = _of_the_default_run(rows)
+    of_typescript = [row for row in rows if is_of_typescript(row)]
+    if len(of_typescript) < len(rows):
+        for row in of_typescript:
+            row.add_marker(pytest.mark.long)
+
+
+def _of_the_default_run(rows: Iterable[pytest.Item]) -> list[pytest.Item]:
+    return [row for row in rows if not any(row.get_closest_marker(run) for run in ("long", "every"))]
 
 
 def _rotate(name: str, rows: Sequence[pytest.Item], dimensions: tuple[str, ...]) -> list[pytest.Item]:
@@ -55,7 +77,7 @@ def _rotate(name: str, rows: Sequence[pytest.Item], dimensions: tuple[str, ...])
 
 def _sample(name: str, rows: Sequence[pytest.Item], day: int, *, long: int = 1) -> None:
     """Leave one of so many rows; of the others one of `long` is long."""
-    rows = [row for row in rows if not any(row.get_closest_marker(run) for run in ("long", "every"))]
+    rows = _of_the_default_run(rows)
     day = min(day, len(rows))
     left_out = 0
     for number, row in enumerate(rows):

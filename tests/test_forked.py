@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import subprocess
 import sys
@@ -42,6 +44,28 @@ def said_by(program: Path) -> tuple[str, int]:
 def test_a_fork_has_its_own_arguments_directory_environment_streams_and_status(program: Path) -> None:
     with forked_python():
         assert said_by(program) == ("['a', 'b'] True / value\n", 3)
+
+
+LOGS = "import logging; logging.getLogger('accord.serve').info('one'); logging.getLogger('accord.serve').warning('two')"
+
+
+def test_a_fork_has_no_handler_and_no_level_of_a_log_that_a_test_has_left(tmp_path: Path) -> None:
+    log, left = logging.getLogger("accord.serve"), logging.StreamHandler(io.StringIO())
+    before = log.level, log.propagate
+    log.addHandler(left)
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    left.stream.close()
+    (tmp_path / "program.py").write_text(LOGS, encoding="utf-8")
+    try:
+        with forked_python():
+            argv = [sys.executable, str(tmp_path / "program.py")]
+            ended = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    finally:
+        log.removeHandler(left)
+        log.setLevel(before[0])
+        log.propagate = before[1]
+    assert ended.stderr == b"two\n"
 
 
 def test_behind_the_last_of_several_at_once_programs_are_executed_again(program: Path) -> None:

@@ -20,9 +20,6 @@ class Test(Row):
         super().__init__(name, {}, marks)
         self.fixturenames = fixtures
 
-    def iter_markers(self, name: str) -> list[pytest.Mark]:
-        return [mark for mark in self.marks if mark.name == name]
-
 
 def left(*tests: Any) -> list[tuple[Any, Any]]:
     """The tests that are left, each with the reason for which it is skipped."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.rows import choose_rows
+from tests.needs import needs_typescript
+from tests.rows import OF_TYPESCRIPT, choose_rows
 
 EDITIONS, SHAPES = 3, 4
 
@@ -23,6 +24,9 @@ class Row:
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return next((mark for mark in self.marks if mark.name == name), None)
+
+    def iter_markers(self, name: str) -> list[pytest.Mark]:
+        return [mark for mark in self.marks if mark.name == name]
 
     def add_marker(self, mark: pytest.MarkDecorator) -> None:
         self.marks.append(mark.mark)
@@ -87,6 +91,25 @@ def test_a_single_row_is_met() -> None:
     row: Any = Row("tests/a.py::test_a", {"edition": 2}, (pytest.mark.rotated("edition"), pytest.mark.sampled(9)))
     choose_rows([row])
     assert row.run == "default"
+
+
+def test_of_the_tests_with_both_sdks_a_part_is_run_with_that_of_typescript_and_all_with_that_of_python() -> None:
+    runs = []
+    for number in range(40):
+        rows: list[Any] = [
+            Row(f"tests/a.py::test_{number}", {"sdk": sdk}, marks)
+            for sdk, marks in enumerate(((), (needs_typescript(),)))
+        ]
+        choose_rows(rows)
+        runs.append(tuple(row.run for row in rows))
+    assert set(runs) == {("default", "default"), ("default", "long")}
+    assert 40 // OF_TYPESCRIPT // 2 <= runs.count(("default", "default")) <= 40 // OF_TYPESCRIPT * 2
+
+
+def test_what_only_the_sdk_of_typescript_shows_is_run_with_it() -> None:
+    rows: list[Any] = [Row(f"tests/a.py::test_{number}", {"sdk": 1}, (needs_typescript(),)) for number in range(8)]
+    choose_rows(rows)
+    assert {row.run for row in rows} == {"default"}
 
 
 def test_a_parameter_that_the_table_does_not_have_is_refused() -> None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-BY_SCRIPT = pytest.mark.needs(
-    "ACCORD_ADAPTERS" in os.environ, "programs of frameworks take minutes: scripts/adapters runs them"
-)
+# Programs of frameworks take minutes; that script runs them.
+BY_SCRIPT = pytest.mark.needs("ACCORD_ADAPTERS" in os.environ, "scripts/adapters")
 NPM_FOLDER = Path(sys.prefix) / "npm"
 """The packages of npm that `scripts/adapters` put beside those of Python."""
 

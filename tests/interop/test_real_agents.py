@@ -22,7 +22,7 @@ from tests.limits import limit
 
 WANTED = os.environ.get("ACCORD_REAL_AGENTS")
 if WANTED is None:
-    pytest.skip("the agents from npm are large and slow: run scripts/test --interop", allow_module_level=True)
+    pytest.skip("scripts/test --interop", allow_module_level=True)
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -14,7 +14,7 @@ import accord
 from tests.interop.llm.script import Say, Script
 
 if os.environ.get("ACCORD_REAL_AGENTS") is None:
-    pytest.skip("the agents from npm are large and slow: run scripts/test --interop", allow_module_level=True)
+    pytest.skip("scripts/test --interop", allow_module_level=True)
 
 from tests.interop.test_real_agents import DEADLINES, GOODBYE, PROMPT, Talk, staged, talk
 

@@ -19,7 +19,7 @@ from tests.limits import limit
 
 if "ACCORD_REAL_AGENTS" not in os.environ:
     # Before the next import: without leave to run them, that module ends half way.
-    pytest.skip("the agents from npm are large and slow: run scripts/test --interop", allow_module_level=True)
+    pytest.skip("scripts/test --interop", allow_module_level=True)
 
 from tests.interop.test_real_agents import GOODBYE, PROMPT, TALKS, WANTED, Talk, nobody_lives_in
 

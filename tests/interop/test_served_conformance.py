@@ -22,7 +22,7 @@ from tests.limits import limit
 WANTED = os.environ.get("ACCORD_REAL_AGENTS")
 PAGE = Path(__file__).parents[2] / "docs/conformance.md"
 
-slow = pytest.mark.needs(WANTED is not None, "judging all of them takes minutes: run scripts/test --interop")
+slow = pytest.mark.needs(WANTED is not None, "scripts/test --interop")
 
 
 class ServerRow(NamedTuple):
