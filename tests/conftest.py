@@ -18,7 +18,7 @@ from hypothesis import settings
 from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
 from tests.needs import leave_one_of_those_in_want
-from tests.rows import choose_rows
+from tests.rows import choose_rows, shuffled
 from tests.untested import (
     pytest_deselected,
     pytest_sessionfinish,
@@ -93,6 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             break
         if (ROOT / "tests" / "interop") in item.path.parents:
             item.add_marker("interop")
+    if order := os.environ.get("ACCORD_ORDER"):
+        items[:] = shuffled(items, order)
     yield
     left_out = leave_one_of_those_in_want(items)
     if left_out:

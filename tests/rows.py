@@ -14,6 +14,7 @@ every run the same ones. A row that is named on the command line is always met.
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +22,7 @@ import pytest
 
 from tests.needs import is_of_typescript
 
-__all__ = ["choose_rows"]
+__all__ = ["choose_rows", "shuffled"]
 
 OF_TYPESCRIPT = 6
 
@@ -39,6 +40,19 @@ def choose_rows(items: Iterable[pytest.Item]) -> None:
             _sample(name, rows, *sampled.args, **sampled.kwargs)
         if _number(name) % OF_TYPESCRIPT:
             _leave_typescript(rows)
+
+
+def shuffled(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
+    """The files in another order, and in each of them the tests: what a file has started once stays started once."""
+    order = random.Random(seed)
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    groups = list(files.values())
+    order.shuffle(groups)
+    for group in groups:
+        order.shuffle(group)
+    return [item for group in groups for item in group]
 
 
 def _leave_typescript(rows: Sequence[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.needs import needs_typescript
-from tests.rows import OF_TYPESCRIPT, choose_rows
+from tests.rows import OF_TYPESCRIPT, choose_rows, shuffled
 
 EDITIONS, SHAPES = 3, 4
 
@@ -85,6 +86,15 @@ def test_rotated_rows_are_sampled_behind_it() -> None:
 def test_tables_begin_at_different_rows() -> None:
     tables = [table(pytest.mark.sampled(12), name=f"tests/a.py::test_{number}") for number in range(8)]
     assert len({row.nodeid.partition("[")[2] for rows in tables for row in rows if row.run == "default"}) > 3
+
+
+def test_another_order_has_the_same_rows_and_files_that_stay_together() -> None:
+    rows = [*table(), *table(name="tests/b.py::test_b")]
+    one, again, other = (shuffled(rows, seed) for seed in ("1", "1", "2"))
+    assert one == again != other
+    assert set(one) == set(rows)
+    files = [row.nodeid.partition("::")[0] for row in one]
+    assert sum(file != following for file, following in itertools.pairwise(files)) == 1
 
 
 def test_a_single_row_is_met() -> None:
