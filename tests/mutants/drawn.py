@@ -18,6 +18,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -132,7 +133,8 @@ def reached(file: str, line: int, data: Path) -> set[str]:
             (path_id,),
         ).fetchall()
     found = {context for (context,) in arcs} | {context for context, lines in bits if line in numbits_to_nums(lines)}
-    return {context.partition("|")[0] for context in found} - {""}
+    # A started program has the name of its test from PYTEST_CURRENT_TEST.
+    return {re.sub(r"( \((setup|call|teardown)\)|\|(setup|run|teardown))$", "", context) for context in found} - {""}
 
 
 def tests_for(fault: Fault, data: Path | None) -> list[str]:
