@@ -93,7 +93,7 @@ async def camera(connect: Any, project: Path, name: str, folder: Path) -> AsyncI
 async def walk(project: Path, folder: Path) -> None:
     """All pictures."""
     demo = functools.partial(
-        accord.connect, sys.executable, "-m", "accord", "agent", "--store", "memory", program_cwd=project
+        accord.connect, sys.executable, "-P", "-m", "accord", "agent", "--store", "memory", program_cwd=project
     )
     async with camera(demo, project, "demo", folder) as chat:
         await first_steps(chat)

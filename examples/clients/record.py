@@ -16,4 +16,4 @@ with accord.open(*command, permission=accord.Policy(["allow read", "allow search
     print(session.prompt(question))
 writer.close()
 
-subprocess.run([sys.executable, "-m", "accord", "trace", writer.path, "--stats"], check=True)
+subprocess.run([sys.executable, "-P", "-m", "accord", "trace", writer.path, "--stats"], check=True)

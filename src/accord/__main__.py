@@ -1,4 +1,4 @@
-"""`python -m accord`: the command."""
+"""`python -P -m accord`: the command. Without `-P`, a file `accord.py` of the current directory would run instead."""
 
 import sys
 

@@ -24,6 +24,10 @@ ALLOWED = {
         "transport/process.py",
         "workspace/launch.py",
     },
+    # Our own interpreter is started safe against the current directory, or not at all.
+    "names the interpreter": {"transport/interpreter.py"},
+    # Where the user names a module of their own.
+    "uses the import path": {"adapters/import_string.py", "testing/program.py"},
     "names a method": {
         "protocol",
         "check",
@@ -40,15 +44,22 @@ ALLOWED = {
     "splits bytes at line feeds": {"wire", "check", "compat/acp/process.py", "config", "stores", "trace", "transport"},
     "prints": {"cli", "check"},
 }
+_NAMES = {
+    ("sys", "argv"): "reads sys.argv",
+    ("sys", "executable"): "names the interpreter",
+    ("sys", "path"): "uses the import path",
+    ("os", "environ"): "reads the environment",
+    ("os", "getenv"): "reads the environment",
+}
 _METHOD = re.compile(r"(session|fs|terminal|elicitation)/[a-z_]+")
 
 
 def deeds(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Attribute(value=ast.Name(id="sys"), attr="argv"):
-            yield "reads sys.argv"
-        case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "getenv"):
-            yield "reads the environment"
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if (module, name) in _NAMES:
+            yield _NAMES[module, name]
+        case ast.ImportFrom(module=str(module), names=names):
+            yield from (_NAMES[module, each.name] for each in names if (module, each.name) in _NAMES)
         case ast.Constant(value=str(text)) if _METHOD.fullmatch(text):
             yield "names a method"
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot()], comparators=[right]):
@@ -84,6 +95,10 @@ def test_a_line_stands_where_it_belongs() -> None:
     [
         ("sys.argv[1]", "reads sys.argv"),
         ("os.environ.get('A')", "reads the environment"),
+        ("[sys.executable, '-c', '']", "names the interpreter"),
+        ("from sys import executable", "names the interpreter"),
+        ("sys.path.insert(0, '')", "uses the import path"),
+        ("from sys import path", "uses the import path"),
         ("call('session/load')", "names a method"),
         ("edition == V2", "compares editions"),
         ("name != 'v2_june'", "compares editions"),

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 CHILD = "tests/transport/test_child.py::"
 KILLS = "tests/agent/test_kills.py::"
+FOLDER = "tests/cli/test_foreign_folder.py::"
 
 MUTANTS = (
     # --- processes
@@ -62,6 +63,47 @@ MUTANTS = (
         "    lineage.adopt(marker, 0)\n",
         "",
         KILLS + "test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_start",
+    ),
+    # --- the current directory
+    Mutant(
+        "folders",
+        "our interpreter imports from the current directory first",
+        "transport/interpreter.py",
+        '_MODULE, _FILE = ("-P", "-m")',
+        '_MODULE, _FILE = ("-m",)',
+        FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[script]",
+    ),
+    Mutant(
+        "folders",
+        "relative folders of PYTHONPATH are passed to our interpreter",
+        "transport/interpreter.py",
+        "        changed.update({name: _absolute(given.get(name, \"\")) for name in _FOLDERS})\n",
+        "",
+        FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[variables]",
+    ),
+    Mutant(
+        "folders",
+        "a project's file sets variables of Python for our interpreter",
+        "transport/interpreter.py",
+        '        changed.update({name: given.get(name) for name in changes if name.upper().startswith("PYTHON")})\n',
+        "",
+        "tests/transport/test_interpreter.py::test_of_the_changes_no_variable_of_python_is_passed_on",
+    ),
+    Mutant(
+        "folders",
+        "a recorded program is started with every variable",
+        "trace/tap.py",
+        "lineage.mark(environment_of(argv, os.environ, {}))",
+        "lineage.mark(os.environ)",
+        FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[variables]",
+    ),
+    Mutant(
+        "folders",
+        "a module that is named on the line hides what is installed",
+        "adapters/import_string.py",
+        "            sys.path.append(folder)\n",
+        "            sys.path.insert(0, folder)\n",
+        FOLDER + "test_a_module_that_is_served_is_searched_behind_all_that_is_installed",
     ),
     # --- environment
     Mutant(

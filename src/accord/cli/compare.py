@@ -33,6 +33,7 @@ from accord.errors import StoreError
 from accord.evaluation.copies import CopyFailed, FolderCopies, open_copies, patch_of, run_trials
 from accord.session.tool import Diff, FileChange
 from accord.time_scale import scaled
+from accord.transport.interpreter import environment_of, own_command
 
 TICK_SECONDS = 0.1
 # How long an agent may take to stop when the comparison is stopped.
@@ -134,10 +135,10 @@ def _moved(target: Target, source: Path, copy: Path) -> Target:
 
 
 async def _run(job: compare_child.Job, copies: FolderCopies, result: ComparedRun, output: CompareOutput) -> None:
+    argv = own_command("accord.cli.compare_child")
     process = await asyncio.create_subprocess_exec(
-        *compare_child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
-        env=compare_child.environment(copies.environment, dict(os.environ)),
+        *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True, limit=_LINE_BYTES, env=environment_of(argv, os.environ, copies.environment),
     )  # fmt: skip
     try:
         assert process.stdin is not None  # noqa: S101 - it is a pipe

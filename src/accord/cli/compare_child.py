@@ -1,6 +1,6 @@
 """The process of one of the compared agents: a run in the copy of the folder, with its records on stdout.
 
-`python -m accord.cli.compare_child` gets its job on stdin; it ends with the process that compares.
+`accord.cli.compare` starts it. It gets its job on stdin, and ends with the process that compares.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,17 +61,6 @@ def _leave_with_parent() -> None:
 
 def encoded(job: Job) -> bytes:
     return pickle.dumps(job)
-
-
-def argv() -> list[str]:
-    # -P: the files of the directory must not stand in for modules that are installed.
-    return [sys.executable, "-P", "-m", "accord.cli.compare_child"]
-
-
-def environment(changes: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a copy: ours, with changes; None unsets a variable."""
-    changed: dict[str, str | None] = {**given, **changes}
-    return {name: value for name, value in changed.items() if value is not None}
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
 import subprocess
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 from accord.cli.status import CommandFailure, Status
@@ -184,7 +185,9 @@ def set_up_advice(agent: str) -> str:
 
 def _node_version() -> str:
     """The version of the `node` on the PATH; "" where there is none."""
-    node = shutil.which("node")
+    from accord.config.catalogue_lookup import find_program  # noqa: PLC0415 - only when something is wrong
+
+    node = find_program("node", path=os.environ.get("PATH", os.defpath), project=Path.cwd())
     if node is None:
         return ""
     try:

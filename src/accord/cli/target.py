@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from accord.cli.fault import phase
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
+from accord.transport.interpreter import own_command
 from accord.transport.remote import is_address
 
 START_SECONDS = 60.0
@@ -117,15 +117,13 @@ def _of_module(name: str) -> AgentEntry | None:
 
     if not is_import_string(name) or name in load_agents(".").names():
         return None
-    # -P: the files of the directory must not stand in for modules that are installed.
-    argv = (sys.executable, "-P", "-m", "accord", "agent", name)
+    argv = own_command("accord", "agent", name)
     return AgentEntry(name, argv, "user", "the command line", start_seconds=START_SECONDS, label=name)
 
 
 def built_in_target(model: str) -> Target:
     """The built-in agent with that model. Its sessions are noted under the command, which starts it again."""
-    # -P: as above.
-    argv = (sys.executable, "-P", "-m", "accord.coder", "--model", model)
+    argv = own_command("accord.coder", "--model", model)
     entry = AgentEntry("accord", argv, "built-in", "built-in", start_seconds=START_SECONDS)
     return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
 
@@ -144,9 +142,10 @@ def noted_target(key: str) -> Target:
         if not argv or not argv[0]:
             message = f"the session was noted under {key!r}, which names no program"
             raise CommandFailure(Status.USAGE, "session", message, advice="Name the agent with --agent, or behind --")
-        if argv[:3] == [sys.executable, "-m", "accord.coder"]:
+        interpreter, safe_path, *module = own_command("accord.coder")
+        if argv[:3] == [interpreter, *module]:
             # As the built-in agent was noted before its command had this option.
-            argv.insert(1, "-P")
+            argv.insert(1, safe_path)
         return target_of(None, argv)
     return target_of(key, None)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from accord.errors import AuthRequired, ConnectFailed
 from accord.session.capability import AuthMethod
+from accord.transport.interpreter import environment_of
 
 __all__ = ["LoginCallback", "choose", "run_in_terminal"]
 
@@ -55,12 +56,7 @@ async def run_in_terminal(
     Raises:
         ConnectFailed: It cannot be started, or ended with another status than 0.
     """
-    environment = {**os.environ}
-    for name, value in {**(env or {}), **method.env}.items():
-        if value is None:
-            environment.pop(name, None)
-        else:
-            environment[name] = value
+    environment = environment_of(argv, os.environ, {**(env or {}), **method.env})
     try:
         process = await asyncio.create_subprocess_exec(*argv, *method.args, env=environment, cwd=cwd)
     except OSError as error:

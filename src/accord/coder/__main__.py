@@ -1,4 +1,4 @@
-"""`python -m accord.coder`: the coding agent on stdin and stdout."""
+"""`python -P -m accord.coder`: the coding agent on stdin and stdout."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
 from accord.config.paths import expand_home
 from accord.config.registry import Download, Launch
+from accord.transport.interpreter import own_command
 from accord.transport.remote import is_address
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ class AgentEntry:
 
 def demo_entry() -> AgentEntry:
     """The built-in coding agent with its offline model."""
-    # -P: the files of the directory must not stand in for modules that are installed.
-    argv = (sys.executable, "-P", "-m", "accord.coder", "--model", "offline")
+    argv = own_command("accord.coder", "--model", "offline")
     return AgentEntry(DEMO, argv, "built-in", "built-in", start_seconds=FETCHING_START_SECONDS, label=DEMO)
 
 

@@ -1,4 +1,4 @@
-"""A scripted agent as a program of its own: `python -m accord.testing.program module:function`.
+"""A scripted agent as a program of its own: `python -P -m accord.testing.program module:function`.
 
 Its stdout is not guarded, so prints of the script appear between the messages, as with many real programs.
 """
@@ -23,6 +23,7 @@ from accord.errors import TransportError
 from accord.testing.peer import ScriptExit
 from accord.testing.roles import AgentPeer, AgentScript
 from accord.transport import open_stdio
+from accord.transport.interpreter import own_command
 
 __all__ = ["command_of", "main"]
 
@@ -38,13 +39,14 @@ def command_of(script: AgentScript) -> tuple[str, ...]:
     path, name = inspect.getsourcefile(script), getattr(script, "__qualname__", "")
     if path is None or not name.isidentifier():
         raise ValueError(f"{script!r} is no function at the top of a file")
-    # -P: the files of the directory must not stand in for modules that are installed.
-    return (sys.executable, "-P", "-m", "accord.testing.program", f"{Path(path).absolute()}:{name}")
+    return own_command("accord.testing.program", f"{Path(path).absolute()}:{name}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named script; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m accord.testing.program", description="A script as an ACP agent.")
+    parser = argparse.ArgumentParser(
+        prog="python -P -m accord.testing.program", description="A script as an ACP agent."
+    )
     parser.add_argument("script", help="module:function or path.py:function; an async function of one AgentPeer")
     parser.add_argument("--ignore-sigterm", action="store_true", help="do not end when asked to by a signal")
     options = parser.parse_args(arguments)

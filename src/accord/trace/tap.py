@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from accord.errors import ConnectFailed
 from accord.trace.recorder_process import AGENT_STREAM, CLIENT_STREAM, STDERR_STREAM, start_recorder
 from accord.transport import lineage
+from accord.transport.interpreter import environment_of
 from accord.transport.watchdog import signal_group
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def run_tap(argv: Sequence[str], open_writer: Callable[[], TraceWriter], report:
 
 
 def _start(argv: Sequence[str]) -> tuple[subprocess.Popen[bytes], str]:
-    marker, environment = lineage.mark(os.environ)
+    marker, environment = lineage.mark(environment_of(argv, os.environ, {}))
     # Before the process exists: this one may be killed right after it.
     lineage.adopt(marker, 0)
     try:

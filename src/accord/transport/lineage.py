@@ -17,6 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from accord.transport import watchdog
+from accord.transport.interpreter import has_interpreter, own_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,9 +138,7 @@ class _Household:
         if self._watchdog is not None:
             self._watchdog.poll()
         program = Path(watchdog.__file__)
-        # A frozen program is its own interpreter: starting that again would start the whole program again.
-        is_python = bool(sys.executable) and not getattr(sys, "frozen", False)
-        if sys.platform == "win32" or not is_python or not program.is_file():
+        if sys.platform == "win32" or not has_interpreter() or not program.is_file():
             return
         reading, writing = os.pipe()
         # What is blocked here is blocked there, from its first instruction on.
@@ -148,7 +147,7 @@ class _Household:
             # A session of its own and no environment: neither a terminal's signals nor another sweep may hit
             # it.
             self._watchdog = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(program)],
+                own_command(program),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

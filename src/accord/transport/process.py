@@ -22,6 +22,7 @@ from accord.display import whole
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 from accord.transport import lineage
+from accord.transport.interpreter import environment_of
 from accord.transport.watchdog import CLEAN_SCANS, kill_marked, living_groups, signal_group
 
 if TYPE_CHECKING:
@@ -60,11 +61,7 @@ def start(
             raise ConnectFailed(f"{name!r} is no name of an environment variable", argv=tuple(argv))
     argv = [_encodable(argument) for argument in argv]
     changes = {_encodable(name): value and _encodable(value) for name, value in changes.items()}
-    environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
-    for name, value in changes.items():
-        if value is None:
-            environment.pop(name, None)
-    marker, environment = lineage.mark(environment)
+    marker, environment = lineage.mark(environment_of(argv, os.environ, changes))
     # Before the process exists: this one may be killed right after it.
     lineage.adopt(marker, 0)
     try:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from accord.display import whole
 from accord.transport import lineage
+from accord.transport.interpreter import has_interpreter, own_command
 from accord.transport.process import ChildProcess
 from accord.workspace.errors import StartFailed
 
@@ -29,7 +30,7 @@ SHELL = "/bin/sh"
 _TERM = "xterm-256color"
 
 # Started by its path: it is not imported in this process.
-_CONTROLLING_TERMINAL = str(Path(__file__).with_name("controlling_terminal.py"))
+_CONTROLLING_TERMINAL = Path(__file__).with_name("controlling_terminal.py")
 
 # Held until their process is released: the collector could otherwise finalise one of them before the command that ends
 # it, which would raise.
@@ -134,10 +135,8 @@ def _line(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
     if pty is None:
         return [str(program), *argv[1:]]
-    if not sys.executable or getattr(sys, "frozen", False):
-        # A frozen program is its own interpreter. A terminal that controls no process still works, without job control.
-        return argv
-    return [sys.executable, "-I", "-S", _CONTROLLING_TERMINAL, *argv]
+    # A terminal that controls no process still works, without job control.
+    return own_command(_CONTROLLING_TERMINAL, *argv) if has_interpreter() else argv
 
 
 def _open_stream(pty: TerminalSize | None) -> tuple[int, int]:

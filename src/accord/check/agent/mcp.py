@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from accord.check.engine.evidence import (
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
 from accord.time_scale import scaled
+from accord.transport.interpreter import own_command
 
 # fmt: off
 RULES = agent_rules(
@@ -98,7 +99,7 @@ async def mcp_server_started(agent: AgentConversation) -> Notes:
     server_socket = await asyncio.start_server(listener.on_server, "127.0.0.1", 0)
     async with server_socket:
         port = server_socket.sockets[0].getsockname()[1]
-        server = _entry(agent, sys.executable, "-I", "-S", str(script), str(port))
+        server = _entry(agent, *own_command(script, str(port)))
         new = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": [server]})
         answer = await agent.answer(new, "ACCORD-MCP-001")
         result = answer.get("result")
@@ -131,7 +132,8 @@ async def mcp_server_missing(agent: AgentConversation) -> Notes:
 @step(gate=SESSIONS, order=65)
 async def mcp_servers(agent: AgentConversation) -> Notes:
     """Well-formed MCP servers that do not exist, each in a session of its own; only advertised kinds."""
-    stdio: Notes = {"name": "gone", "command": sys.executable, "args": ["-c", ""], "env": []}
+    command, *args = own_command(Path(os.devnull))
+    stdio: Notes = {"name": "gone", "command": command, "args": args, "env": []}
     if agent.edition != "v1":
         stdio = {"type": "stdio", **stdio}
     http = {"type": "http", "name": "nowhere", "url": "http://127.0.0.1:9/mcp", "headers": []}

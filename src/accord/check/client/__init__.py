@@ -8,9 +8,9 @@ import os
 import secrets
 import shlex
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from accord.check.client import files, handshake, lines, questions, relay, terminals, updates
 from accord.check.client.conversation import STEPS, ClientWire
@@ -31,6 +31,7 @@ from accord.check.engine.report import Judgement, Outcome, Report
 from accord.check.engine.wire import Silence
 from accord.check.rule import VERSIONS, CheckRule, Options
 from accord.time_scale import scaled
+from accord.transport.interpreter import own_command
 from accord.transport.process import start
 
 MAX_STARTS = 8
@@ -153,7 +154,7 @@ async def serve_once(program: Program, options: Options, agent: StubAgent) -> No
     relays = _RelayServer(agent)
     server = await asyncio.start_server(relays.accept, "127.0.0.1", 0)
     try:
-        command = [sys.executable, "-I", "-S", relay.__file__, str(server.sockets[0].getsockname()[1]), relays.token]
+        command = own_command(Path(relay.__file__), str(server.sockets[0].getsockname()[1]), relays.token)
         env = {**options.env, "ACCORD_CHECK_AGENT": shlex.join(command), "ACCORD_CHECK_AGENT_JSON": json.dumps(command)}
         client = await _start(with_agent(program, command), options.cwd, env)
         await _serve(client, options, agent)

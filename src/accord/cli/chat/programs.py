@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from signal import SIGINT, signal as set_handler
 
+from accord.config.catalogue_lookup import find_program
 from accord.session.entry import TerminalEntry
 from accord.session.event import TerminalExit
 from accord.workspace import RunningCommand, StartFailed, TerminalSize, start_command
@@ -40,7 +41,10 @@ def editor_of(environment: Mapping[str, str]) -> list[str]:
             raise EditorFailed(f"${name} is no command: {error}") from error
         if argv:
             return argv
-    found = next((path for each in FALLBACKS if (path := shutil.which(each)) is not None), None)
+    places = environment.get("PATH", os.defpath)
+    # Not a program of the folder that the chat is in.
+    tried = (find_program(each, path=places, project=Path.cwd()) for each in FALLBACKS)
+    found = next(filter(None, tried), None)
     if found is None:
         raise EditorFailed("there is no editor: set $EDITOR")
     return [found]

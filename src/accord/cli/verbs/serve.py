@@ -7,7 +7,6 @@ import asyncio
 import ipaddress
 import logging
 import os
-import re
 import secrets
 import sys
 import time
@@ -16,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from accord.adapters.import_string import ImportString, is_import_string
 from accord.cli.fleet_options import SECRET_VARIABLE, add_node_options, fleet_secret, node_store, store_failure
 from accord.cli.options import Parser, add_log_option, count_of, log_writer, seconds_of, split_command
 from accord.cli.show.screen import put
@@ -46,7 +46,6 @@ store are a fleet: any of them takes any client (docs/fleet.md).
 """
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
-_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 TOKEN_VARIABLE = "ACCORD_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -238,7 +237,7 @@ def _limits(options: argparse.Namespace) -> HostLimits:
 def _store(options: argparse.Namespace, command: Sequence[str] | None) -> PostgresStore | None:
     """The store of a fleet, which only an agent in this process can use."""
     store = node_store(options)
-    if store is not None and (command is not None or not _ATTRIBUTE.fullmatch(options.agent or "")):
+    if store is not None and (command is not None or not is_import_string(options.agent or "")):
         advice = "Serve an accord.Agent, by MODULE:ATTRIBUTE"
         raise UsageFailure(
             "a program keeps its sessions itself: a store is for an agent in this process", advice=advice
@@ -272,7 +271,7 @@ def _application(
         raise UsageFailure(f"--root {options.root}: there is no such directory")
     if options.on_disconnect:
         common["on_disconnect"] = options.on_disconnect
-    if options.agent is not None and _ATTRIBUTE.fullmatch(options.agent):
+    if options.agent is not None and is_import_string(options.agent):
         agent = _imported(options.agent)
         if store is None:
             return application(agent, owners=_owners(options, agent.name), **common)
@@ -313,12 +312,8 @@ def _owners(options: argparse.Namespace, name: str) -> Path | None:
 
 def _imported(text: str) -> Any:
     """The agent of MODULE:ATTRIBUTE."""
-    module, _, attribute = text.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = import_module(module)
-        for name in attribute.split("."):
-            found = getattr(found, name)
+        found = ImportString.parse(text).load()
     except (ImportError, AttributeError) as error:
         raise UsageFailure(f"{text}: {error}") from error
     if not callable(getattr(found, "serve", None)):
