@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.trace import TraceWriter
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_sessions import listed
 
@@ -82,6 +83,28 @@ def test_a_session_that_is_here_already_is_refused_or_copied_under_a_new_id(talk
     copy = result.stdout.splitlines()[0]
     assert {row["session"] for row in listed(talked)} == {session, copy}
     assert "x = 1" in talked("sessions", "show", copy).stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="links as POSIX has them")
+@pytest.mark.parametrize("words", [("sessions", "export"), ("trace",)])
+@pytest.mark.parametrize("name", ["{}.part", ".{}.part"])
+def test_what_is_beside_a_file_that_is_written_is_never_written_to(
+    talked: Accord, words: tuple[str, ...], name: str
+) -> None:
+    trace = talked.cwd / "one.jsonl"
+    TraceWriter(trace).close()
+    victim = talked.cwd / "victim"
+    victim.write_text("mine", encoding="ascii")
+    os.link(victim, talked.cwd / name.format("out"))
+    if words == ("trace",):
+        result = talked("trace", str(trace), "--as", "ndjson", "-o", "out")
+    else:
+        result = talked("sessions", "export", session_of(talked), "--as", "session", "-w", "out")
+    assert (result.status, result.stderr) == (0, "")
+    assert (talked.cwd / "out").stat().st_ino != victim.stat().st_ino
+    assert stat.S_IMODE((talked.cwd / "out").stat().st_mode) == 0o600
+    assert victim.read_text(encoding="ascii") == "mine"
+    assert {path.name for path in talked.cwd.glob(".*")} <= {name.format("out")}
 
 
 ALLOWED = {"effect": "allow", "scope": "kind", "kind": "edit"}

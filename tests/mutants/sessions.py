@@ -33,6 +33,15 @@ MUTANTS = (
         "    if not lines or",
         "tests/stores/test_text.py::test_events_together_are_the_lines_of_each",
     ),
+    # --- copied
+    Mutant(
+        "copied",
+        "a file that is there already is written to",
+        "cli/whole_file.py",
+        '    part = path.with_name(f".{secrets.token_hex(8)}.part")\n    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL',
+        '    part = path.with_name(f"{path.name}.part")\n    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC',
+        "tests/cli/test_session_file.py::test_what_is_beside_a_file_that_is_written_is_never_written_to",
+    ),
     Mutant(
         "kept",
         "an event passes the store by",

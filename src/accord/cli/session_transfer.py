@@ -26,6 +26,7 @@ import msgspec
 from accord.cli.session_index import SessionIndex
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.target import Target
+from accord.cli.whole_file import whole_file
 from accord.client import Session
 from accord.config import ClientSessionRecord
 from accord.config.entry import DEMO
@@ -66,16 +67,9 @@ async def write_session(path: Path, header: SessionHeader, events: AsyncIterator
     Raises:
         UsageFailure: It cannot be written.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        try:
-            with open(descriptor, "wb") as file:  # noqa: ASYNC230, PTH123 - nothing else waits
-                count = await _write(file, header, events)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            count = await _write(file, header, events)
     except OSError as error:
         raise UsageFailure(f"-w {path}: {error.strerror}") from error
     return count
