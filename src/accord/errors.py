@@ -202,11 +202,12 @@ class StoreError(AccordError):
     express), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
     another process for too long), `damaged`, `moved` (deleted, moved or replaced while it was open), `newer` (made by a
     later version), `foreign` (another program's file), `in_use` (another process owns the session), `not_owned` (this
-    process lost it), `no_locks` (the file system has none), `no_home` (the environment names no folder), `closed`, or
-    `failed` for everything else; of PostgreSQL also `away` (it cannot be reached), `slow` (it did not answer in time),
-    `denied` (it refuses the user), `bad_address` (of the connection string), `name_taken` (another process has the name
-    of this node), `pooled` (a pooler in transaction mode, where the lease needs a connection of its own) and
-    `missing_extra` (psycopg is not installed). `path` is the file, where there is one.
+    process lost it), `session_differs` (where it was to be copied to there is one of its id with more or fewer events),
+    `no_locks` (the file system has none), `no_home` (the environment names no folder), `closed`, or `failed` for
+    everything else; of PostgreSQL also `away` (it cannot be reached), `slow` (it did not answer in time), `denied` (it
+    refuses the user), `bad_address` (of the connection string), `name_taken` (another process has the name of this
+    node), `pooled` (a pooler in transaction mode, where the lease needs a connection of its own) and `missing_extra`
+    (psycopg is not installed). `path` is the file, where there is one.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.trace import TraceWriter
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_sessions import listed
 
@@ -40,6 +41,14 @@ def lines_of(accord: Accord) -> list[str]:
 def imported(accord: Accord, lines: list[str], *words: str) -> Result:
     (accord.cwd / "other.session").write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return accord("sessions", "import", "other.session", *words)
+
+
+def under(lines: list[str], session_id: str) -> list[str]:
+    """The same file, of a session of another id."""
+    head, *events, _ = lines
+    body = [json.dumps({**json.loads(head), "session": session_id}), *events]
+    digest = hashlib.sha256("".join(f"{line}\n" for line in body).encode("ascii")).hexdigest()
+    return [*body, json.dumps({"accord": "end", "events": len(events), "sha256": digest})]
 
 
 # --- export and import
@@ -82,6 +91,41 @@ def test_a_session_that_is_here_already_is_refused_or_copied_under_a_new_id(talk
     copy = result.stdout.splitlines()[0]
     assert {row["session"] for row in listed(talked)} == {session, copy}
     assert "x = 1" in talked("sessions", "show", copy).stdout
+
+
+def test_a_session_that_is_here_with_another_number_of_events_is_refused_and_left(talked: Accord) -> None:
+    (database,) = talked.home.rglob("accord/accord/sessions.db")
+    with closing(sqlite3.connect(database)) as store, store:
+        store.execute("DELETE FROM events")
+        store.execute("UPDATE sessions SET events = 0")
+    assert talked("sessions", "rm", session_of(talked), "--local").status == 0
+    result = talked("sessions", "import", "one.session")
+    assert result.status == 2
+    assert "--new-id" in result.stderr
+    with closing(sqlite3.connect(database)) as store, store:
+        assert store.execute("SELECT events FROM sessions").fetchall() == [(0,)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="links as POSIX has them")
+@pytest.mark.parametrize("words", [("sessions", "export"), ("trace",)])
+@pytest.mark.parametrize("name", ["{}.part", ".{}.part"])
+def test_what_is_beside_a_file_that_is_written_is_never_written_to(
+    talked: Accord, words: tuple[str, ...], name: str
+) -> None:
+    trace = talked.cwd / "one.jsonl"
+    TraceWriter(trace).close()
+    victim = talked.cwd / "victim"
+    victim.write_text("mine", encoding="ascii")
+    os.link(victim, talked.cwd / name.format("out"))
+    if words == ("trace",):
+        result = talked("trace", str(trace), "--as", "ndjson", "-o", "out")
+    else:
+        result = talked("sessions", "export", session_of(talked), "--as", "session", "-w", "out")
+    assert (result.status, result.stderr) == (0, "")
+    assert (talked.cwd / "out").stat().st_ino != victim.stat().st_ino
+    assert stat.S_IMODE((talked.cwd / "out").stat().st_mode) == 0o600
+    assert victim.read_text(encoding="ascii") == "mine"
+    assert {path.name for path in talked.cwd.glob(".*")} <= {name.format("out")}
 
 
 ALLOWED = {"effect": "allow", "scope": "kind", "kind": "edit"}
@@ -130,6 +174,7 @@ def test_a_fifo_is_refused_at_once(accord: Accord) -> None:
     [
         (lambda lines: lines[:-1], "end is missing"),
         (lambda lines: lines[:3] + lines[4:], "was changed"),
+        pytest.param(lambda lines: under(lines, "\x01draft:a"), "first line", id="the id of a draft"),
         pytest.param(
             lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
             "was changed",

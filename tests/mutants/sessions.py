@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 CANCELLATION = "tests/agent/test_cancellation.py::"
+TRANSFER = "tests/stores/test_transfer.py::"
+KILLED_COPIES = "tests/cli/test_killed_copies.py::"
 WRONG_VALUES = "tests/agent/test_wrong_values.py::"
 
 MUTANTS = (
@@ -32,6 +34,80 @@ MUTANTS = (
         '    if not lines or b"null" in lines or',
         "    if not lines or",
         "tests/stores/test_text.py::test_events_together_are_the_lines_of_each",
+    ),
+    # --- copied
+    Mutant(
+        "copied",
+        "a session that is copied is there from its first event on",
+        "stores/transfer.py",
+        "    position = 0\n    try:\n",
+        "    position = 0\n    await target.publish(draft_id, record.id)\n    draft_id = record.id\n    try:\n",
+        KILLED_COPIES + "test_a_copy_that_is_killed_at_a_step_is_whole_behind_the_second_run",
+    ),
+    Mutant(
+        "copied",
+        "a session that is copied is there before its state is in",
+        "stores/transfer.py",
+        "        state = await source.state(record.id)\n",
+        "        await target.publish(draft_id, record.id)\n        draft_id = record.id\n"
+        "        state = await source.state(record.id)\n",
+        TRANSFER + "test_nothing_is_seen_of_a_session_until_its_last_event_and_its_state_are_in[sqlite]",
+    ),
+    Mutant(
+        "copied",
+        "a list has the drafts in SQLite",
+        "stores/database.py",
+        '        conditions = [f"NOT {IS_DRAFT}"]\n',
+        '        conditions = ["TRUE"]\n',
+        TRANSFER + "test_nothing_is_seen_of_a_session_until_its_last_event_and_its_state_are_in[sqlite]",
+    ),
+    Mutant(
+        "copied",
+        "a list has the drafts in PostgreSQL",
+        "stores/postgres/sessions.py",
+        '        conditions = [f"not {IS_DRAFT}", *conditions]\n',
+        '        conditions = ["true", *conditions]\n',
+        TRANSFER + "test_nothing_is_seen_of_a_session_until_its_last_event_and_its_state_are_in[postgres]",
+    ),
+    Mutant(
+        "copied",
+        "a session is left out because it is there, whatever its length",
+        "stores/transfer.py",
+        "    if found is not None and found.events != record.events:\n",
+        "    if found is not None and found.events < 0:\n",
+        TRANSFER + "test_a_session_that_the_target_has_with_another_number_of_events_is_reported_and_left",
+    ),
+    Mutant(
+        "copied",
+        "a draft that another task fills is replaced",
+        "stores/transfer.py",
+        "                if not is_first:\n",
+        "                if False:\n",
+        TRANSFER + "test_a_session_that_is_being_copied_is_not_copied_a_second_time[sqlite]",
+    ),
+    Mutant(
+        "copied",
+        "a draft of a dead process is continued",
+        "stores/transfer.py",
+        "                await target.delete(record.id)\n            finally:\n",
+        "                return\n            finally:\n",
+        TRANSFER + "test_a_copy_that_was_killed_is_replaced_by_the_next_also_of_another_file[500-sqlite]",
+    ),
+    Mutant(
+        "copied",
+        "an import that was killed before it was noted is refused",
+        "cli/session_transfer.py",
+        "            if not is_new and (",
+        "            if not is_new or (",
+        KILLED_COPIES + "test_a_copy_that_is_killed_at_a_step_is_whole_behind_the_second_run",
+    ),
+    Mutant(
+        "copied",
+        "a file that is there already is written to",
+        "cli/whole_file.py",
+        '    part = path.with_name(f".{secrets.token_hex(8)}.part")\n    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL',
+        '    part = path.with_name(f"{path.name}.part")\n    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC',
+        "tests/cli/test_session_file.py::test_what_is_beside_a_file_that_is_written_is_never_written_to",
     ),
     Mutant(
         "kept",

@@ -6,6 +6,14 @@ MUTANTS = (
     # --- traces
     Mutant(
         "traces",
+        "the lost records of a trace are not counted under its lock",
+        "trace/writer.py",
+        "        with self._lock:\n            self.lost += count\n",
+        "        self.lost += count\n",
+        "tests/trace/test_writer.py::test_what_several_threads_count_is_counted_under_the_lock",
+    ),
+    Mutant(
+        "traces",
         "the index pairs an answer with a request of its own direction",
         "trace/index_columns.py",
         "        asked = state.open.pop((connection, state.reverse[direction], message.id), None)\n",

@@ -11,6 +11,7 @@ import pytest
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 from accord.stores import MemoryStore, SessionPage, SessionRecord, Store, StoreCheckFailed, check, check_store
+from accord.stores.interface import is_draft
 from accord.stores.text import decode_cursor, encode_event
 
 
@@ -213,6 +214,31 @@ class TakesAnyCursor(MemoryStore):
         return await super().list_sessions(cwd=cwd, cursor=cursor or None, **others)
 
 
+class ListsDrafts(MemoryStore):
+    async def list_sessions(self, *, cursor: str | None = None, **others: Any) -> SessionPage:
+        page = await super().list_sessions(cursor=cursor, **others)
+        drafts = [each.record for each in self._sessions.values() if is_draft(each.record.id)]
+        return SessionPage([*drafts, *page.records], page.next_cursor)
+
+
+class FindsDrafts(MemoryStore):
+    async def get(self, session_id: str) -> SessionRecord | None:
+        session = self._sessions.get(session_id)
+        return session.record if session and is_draft(session_id) else await super().get(session_id)
+
+
+class PublishesOverOthers(MemoryStore):
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        await super().delete(session_id)
+        await super().publish(draft_id, session_id)
+
+
+class PublishesByHalf(MemoryStore):
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        await super().publish(draft_id, session_id)
+        self._sessions[session_id].state = None
+
+
 class ForgetsPrincipals(MemoryStore):
     async def list_sessions(self, *, principal: str | None = None, **others: Any) -> SessionPage:
         return await super().list_sessions(**others, principal=principal and None)
@@ -355,6 +381,10 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (TakesAnyCursor, "the cursor ''"),
     (ListsEverything, "a session without a prompt or an owner is listed"),
     (PrunesWhatIsOpen, "a session that is owned was pruned"),
+    (ListsDrafts, "before it is published"),
+    (FindsDrafts, "there is a record of a draft"),
+    (PublishesOverOthers, "publish onto another session"),
+    (PublishesByHalf, "its state differs"),
     (SharesForks, "independent from then on"),
     (ForgetsPrincipals, "list of its own"),
     (WatchesFromTheBegin, "A watcher gets the events behind its position"),

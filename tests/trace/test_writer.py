@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -193,6 +194,37 @@ def test_a_closed_writer_loses_and_does_not_raise(tmp_path: Path) -> None:
     writer.text("client", "agent", b"{}")
     writer.close()
     assert writer.lost == 1
+
+
+class Watched(TraceWriter):
+    """Notes each change of its counters and of its clock that is not made under the lock."""
+
+    unlocked: ClassVar[list[str]] = []
+
+    def __setattr__(self, name: str, value: object) -> None:
+        is_counter = name in {"texts", "lost", "_latest", "_held", "_held_bytes"}
+        if is_counter and hasattr(self, "_file") and not self._lock.locked():
+            self.unlocked.append(name)
+        super().__setattr__(name, value)
+
+
+def test_what_several_threads_count_is_counted_under_the_lock(tmp_path: Path) -> None:
+    writer = Watched(tmp_path / "a.jsonl")
+    # A first part is begun by the thread that makes the writer.
+    writer.unlocked.clear()
+    writer.text("client", "agent", b"{}")
+    writer.batch("client", "agent", [b"{}", b"{}"])
+    writer.stderr(b"line")
+    writer.note("remark")
+    writer.start(1, ["program"])
+    writer.end(0)
+    writer.lose()
+    writer.flush()
+    writer.close()
+    writer.text("client", "agent", b"{}")
+    writer.flush()
+    assert (writer.texts, writer.lost) == (4, 2)
+    assert writer.unlocked == []
 
 
 def test_several_threads_write_whole_lines(tmp_path: Path) -> None:

@@ -116,6 +116,10 @@ class SessionIndex:
             raise CommandFailure(Status.USAGE, "session", f"{name!r} may be several sessions: {ids}")
         return found[0] if found else None
 
+    def has(self, agent: str, session_id: str) -> bool:
+        """Whether there is a record of exactly this session."""
+        return any(each.session_id == session_id for each in self._find(session_id, agent))
+
     def _find(self, session_id: str, agent: str | None) -> list[ClientSessionRecord]:
         return self._read(lambda records: records.find(session_id, agent))
 

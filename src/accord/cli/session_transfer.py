@@ -12,12 +12,13 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
 import stat
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,7 @@ import msgspec
 from accord.cli.session_index import SessionIndex
 from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.target import Target
+from accord.cli.whole_file import whole_file
 from accord.client import Session
 from accord.config import ClientSessionRecord
 from accord.config.entry import DEMO
@@ -33,8 +35,10 @@ from accord.display import json_line
 from accord.errors import StoreError
 from accord.session.event import Event
 from accord.session.transcript import Transcript
-from accord.stores import SessionRecord, SqliteStore, default_path
+from accord.stores import SessionRecord, SqliteStore, default_path, is_draft
+from accord.stores.interface import PAGE_EVENTS
 from accord.stores.text import decode_event, encode_event
+from accord.stores.transfer import copy_session
 
 VERSION = 1
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -66,16 +70,9 @@ async def write_session(path: Path, header: SessionHeader, events: AsyncIterator
     Raises:
         UsageFailure: It cannot be written.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        try:
-            with open(descriptor, "wb") as file:  # noqa: ASYNC230, PTH123 - nothing else waits
-                count = await _write(file, header, events)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            count = await _write(file, header, events)
     except OSError as error:
         raise UsageFailure(f"-w {path}: {error.strerror}") from error
     return count
@@ -99,7 +96,7 @@ async def _write(file: IO[bytes], header: SessionHeader, events: AsyncIterator[l
 
 
 class SessionFile:
-    """An open file that passed all checks; to be closed by its user."""
+    """An open file that passed all checks, as the source of a copy; to be closed by its user."""
 
     def __init__(self, path: Path) -> None:
         """Open and check it.
@@ -117,6 +114,7 @@ class SessionFile:
             self._check_regular()
             self.header = self._read_header(self._line())
             self.count = sum(1 for _ in self._checked())
+            self._events = self.events()
         except BaseException:
             self._file.close()
             raise
@@ -134,6 +132,15 @@ class SessionFile:
         self._line()
         for _ in range(self.count):
             yield self._event(self._line())
+
+    async def read_page(self, _: str, after: int = 0) -> list[Event]:
+        """The next events of one reading from the beginning."""
+        if after == 0:
+            self._events = self.events()
+        return list(itertools.islice(self._events, PAGE_EVENTS))
+
+    async def state(self, _: str) -> bytes | None:
+        return _portable(self.header.state_bytes)
 
     def _checked(self) -> Iterator[Event]:
         self._file.seek(0)
@@ -176,7 +183,7 @@ class SessionFile:
             state = header.state_bytes
         except (msgspec.ValidationError, ValueError) as error:
             raise self._bad("its first line is not that of a session") from error
-        if not valid or not header.session or (state is not None and not header.built_in):
+        if not valid or not header.session or is_draft(header.session) or (state is not None and not header.built_in):
             raise self._bad("its first line is not that of a session")
         return header
 
@@ -195,7 +202,6 @@ IMPORTED = "imported:"
 """The prefix of the agent's name for imported sessions of agents other than the built-in one."""
 # The names under which the two stores are kept in the state folder.
 _BUILT_IN, _OURS = "accord", "imported"
-_PAGE = 256
 # The fields of the built-in agent's state that are exported and imported: not the user's `answers`, nor fields that a
 # later version may add.
 _PORTABLE = frozenset({"messages", "counted_tokens", "counted", "cost", "priced"})
@@ -313,7 +319,7 @@ async def _find(store: SqliteStore, session_id: str) -> SessionRecord:
 
 
 async def import_session(
-    path: Path, index: SessionIndex, *, new_id: bool, progress: Callable[[int, int], Awaitable[None]]
+    path: Path, index: SessionIndex, *, new_id: bool, progress: Callable[[int, int], None]
 ) -> ClientSessionRecord:
     """Import the session of a file as one of this directory, whole or not at all.
 
@@ -323,45 +329,31 @@ async def import_session(
     file = await asyncio.to_thread(SessionFile, path)
     with contextlib.closing(file):
         header = file.header
+        agent = DEMO if header.built_in else f"{IMPORTED}{header.agent}"
         session_id = _new_id() if new_id else header.session
-        record = SessionRecord(session_id, str(Path.cwd()), header.created_at, header.updated_at, header.title)
+        record = SessionRecord(
+            session_id, str(Path.cwd()), header.created_at, header.updated_at, header.title, events=file.count
+        )
         async with _store(built_in=header.built_in) as store:
+            # What imports have left that were ended.
+            await store.prune_unprompted(-math.inf)
             try:
-                await store.create(record, owned=True)
+                is_new = await copy_session(file, store, record, progress)
             except StoreError as error:
-                if error.reason != "session_exists":
+                if error.reason != "session_differs":
                     raise
-                message = f"the session {session_id} is here already"
-                advice = f"To import a copy of it: accord sessions import {path} --new-id"
-                raise CommandFailure(Status.USAGE, "session", message, advice=advice) from error
-            try:
-                await _fill(store, session_id, file, progress)
-            except BaseException:
-                await asyncio.shield(store.delete(session_id))
-                raise
-    agent = DEMO if header.built_in else f"{IMPORTED}{header.agent}"
+                raise _is_here(path, str(error)) from error
+            # An import that was ended between the two stores is completed.
+            if not is_new and (index.has(agent, session_id) or await store.get(session_id) != record):
+                raise _is_here(path, f"the session {session_id} is here already")
     title, prompt = header.title, header.prompt
     index.note(agent, session_id, record.cwd, title=title, prompt=prompt)
     return ClientSessionRecord(agent, session_id, record.cwd, None, title, record.created_at, record.updated_at)
 
 
-async def _fill(
-    store: SqliteStore, session_id: str, file: SessionFile, progress: Callable[[int, int], Awaitable[None]]
-) -> None:
-    page: list[Event] = []
-    done = 0
-    for event in file.events():
-        page.append(event)
-        if len(page) == _PAGE:
-            await store.append(session_id, page)
-            done += len(page)
-            page = []
-            await progress(done, file.count)
-    if page:
-        await store.append(session_id, page)
-    state = _portable(file.header.state_bytes)
-    if state is not None:
-        await store.patch(session_id, state=state)
+def _is_here(path: Path, message: str) -> CommandFailure:
+    advice = f"To import a copy of it: accord sessions import {path} --new-id"
+    return CommandFailure(Status.USAGE, "session", message, advice=advice)
 
 
 def _new_id() -> str:

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.lazy import lazy_exports
-from accord.stores.interface import SessionPage as SessionPage, SessionRecord as SessionRecord, Store as Store
+from accord.stores.interface import (
+    SessionPage as SessionPage,
+    SessionRecord as SessionRecord,
+    Store as Store,
+    is_draft as is_draft,
+)
 
 if TYPE_CHECKING:
     from accord.stores.check import (
@@ -47,5 +52,5 @@ else:
             "accord.stores.sqlite": "SqliteStore",
             "accord.stores.transfer": "copy_sessions",
         },
-        eager=("SessionPage", "SessionRecord", "Store"),
+        eager=("SessionPage", "SessionRecord", "Store", "is_draft"),
     )

@@ -13,7 +13,7 @@ from accord.protocol.model import Unknown
 from accord.session.content import Image, Text
 from accord.session.event import Event, InfoChanged, MessageChunk, TerminalOutput, ToolChanged, UnknownUpdate
 from accord.session.tool import Shown
-from accord.stores.check_sharing import SHARING_CHECKS, check_principals, check_watchers
+from accord.stores.check_sharing import SHARING_CHECKS, check_drafts, check_principals, check_watchers
 from accord.stores.check_steps import (
     PATIENCE_SECONDS,
     StoreCheckFailed,
@@ -469,6 +469,7 @@ _CHECKS: tuple[Check, ...] = (
     _owners,
     _closing,
     _unprompted,
+    check_drafts,
     check_principals,
     check_watchers,
 )

@@ -1,4 +1,4 @@
-"""The part of the conformance test about stores that are shared: by principals, by watchers, by several processes."""
+"""The part of the conformance test about stores that are shared: by principals, copies, watchers, several processes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 
 from accord.session.event import Event
 from accord.stores.check_steps import expect, expect_refusal, make_record, make_texts
-from accord.stores.interface import Store
+from accord.stores.interface import DRAFT, Store
 
-__all__ = ["SHARING_CHECKS", "check_principals", "check_watchers"]
+__all__ = ["SHARING_CHECKS", "check_drafts", "check_principals", "check_watchers"]
 
 SharingCheck: TypeAlias = Callable[[Store, Store], Coroutine[None, None, None]]
 
@@ -35,6 +35,38 @@ async def check_principals(store: Store) -> None:
     expect(await listed(None) == ["s4", "s3", "s2", "s1", "s0"], "not all sessions are listed where all are wanted")
     await store.fork("s0", msgspec.structs.replace(make_record("copy", 9.0), principal="bob"))
     expect(await listed("bob") == ["copy", "s1"], "a copy has not the principal that was given for it")
+
+
+async def check_drafts(store: Store) -> None:
+    """A draft is passed over until it is published, whole and in one step."""
+    draft = f"{DRAFT}a"
+    await store.create(make_record(draft), owned=True)
+    await store.append(draft, make_texts("a", 5))
+    await store.patch(draft, state=b"state")
+    await store.create(make_record("other"), owned=True)
+
+    async def expect_shown(expected: list[str], what: str) -> None:
+        listed = (await store.list_sessions()).records + (await store.list_sessions(unprompted=False)).records
+        expect({record.id for record in listed} == set(expected), f"{what}: {[record.id for record in listed]}")
+        expect(await store.get(draft) is None, f"{what}: there is a record of a draft")
+        expect(not await store.exists(draft), f"{what}: a draft exists")
+
+    await expect_shown(["other"], "before it is published")
+    expect(await store.prune_unprompted(0.0) == [], "a draft that has an owner was deleted, or reported")
+    await expect_refusal(lambda: store.publish(draft, "other"), "session_exists", "publish onto another session")
+    await store.publish(draft, "a")
+    await store.release(draft)
+    await expect_shown(["a", "other"], "after it was published")
+    record = await store.get("a")
+    expected = msgspec.structs.replace(make_record("a"), events=5)
+    expect(record == expected, f"its record is {record}")
+    expect(await store.read("a") == make_texts("a", 5), "its log differs")
+    expect(await store.state("a") == b"state", "its state differs")
+    expect(await store.acquire("a"), "it has an owner")
+    await expect_refusal(lambda: store.publish(draft, "b"), "unknown_session", "publish of a draft that is gone")
+    await store.create(make_record(draft, 9.0))
+    expect(await store.prune_unprompted(0.0) == [], "a draft without an owner was reported")
+    await expect_refusal(lambda: store.append(draft, []), "unknown_session", "append to a draft that was pruned")
 
 
 async def check_watchers(store: Store) -> None:

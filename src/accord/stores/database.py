@@ -32,7 +32,7 @@ from accord.stores.errors import (
     unknown_session,
 )
 from accord.stores.folder import make_private
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
+from accord.stores.interface import IS_DRAFT, PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord, is_draft
 from accord.stores.owner import StoreOwner, claiming, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
@@ -209,7 +209,7 @@ class Database:
 
     def get(self, session_id: str) -> SessionRecord | None:
         with self._transaction("DEFERRED"):
-            sql = f"SELECT {COLUMNS}, {self._principal_column} FROM sessions WHERE id = ?"  # noqa: S608
+            sql = f"SELECT {COLUMNS}, {self._principal_column} FROM sessions WHERE id = ? AND NOT {IS_DRAFT}"  # noqa: S608
             row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
         return None if row is None else as_record(row)
 
@@ -347,7 +347,7 @@ class Database:
     ) -> SessionPage:
         """One page, the last updated first; without `unprompted` those that were prompted or that a process owns."""
         limit = max(limit, 1)
-        conditions: list[str] = []
+        conditions = [f"NOT {IS_DRAFT}"]
         values: list[Any] = []
         if cwd is not None:
             conditions.append("cwd = ?")
@@ -361,9 +361,8 @@ class Database:
             values += [updated_at, as_stored(session_id)]
         if not unprompted:
             conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        listed = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
-        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
+        names = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
+        sql = f"SELECT {names} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
         # How many rows are left out is known only after their owners were checked.
         values.append(limit + 1 if unprompted else -1)
         with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
@@ -382,6 +381,16 @@ class Database:
             execute("INSERT INTO events SELECT ?, last, count, texts FROM events WHERE session = ?", (copy, number))
             execute("INSERT INTO states SELECT ?, state FROM states WHERE session = ?", (copy, number))
 
+    def publish(self, draft_id: str, session_id: str, owner: StoreOwner | None) -> None:
+        """Give a draft its own id, and no owner."""
+        with self._transaction():
+            row = self._find(draft_id)
+            self._fence(draft_id, row, owner)
+            if self._look_up(session_id) is not None:
+                raise session_exists(session_id)
+            values = (as_stored(session_id), row.number)
+            self._connection.execute("UPDATE sessions SET id = ?, owner = NULL WHERE number = ?", values)
+
     def delete(self, session_id: str, owner: StoreOwner | None = None) -> None:
         """Forget a session, if it is there."""
         with self._transaction():
@@ -394,8 +403,9 @@ class Database:
             self._erase(row.number)
 
     def prune_unprompted(self, before: float) -> list[str]:
-        """Delete the sessions that were never prompted, were last updated earlier, and that no process owns."""
-        sql = "SELECT number, id, owner FROM sessions WHERE NOT prompted AND updated_at < ?"
+        """Delete the older sessions that were never prompted, and all drafts, as long as no process owns them."""
+        chosen = "SELECT number, id, owner FROM sessions WHERE"
+        sql = f"{chosen} NOT prompted AND updated_at < ? AND NOT {IS_DRAFT} UNION ALL {chosen} {IS_DRAFT}"
         # Nearly always there are none, and a reader waits for no writer.
         with self._transaction("DEFERRED"):
             found = self._connection.execute(f"{sql} LIMIT 1", (before,)).fetchone()
@@ -406,7 +416,7 @@ class Database:
             gone = [(number, as_text(id_)) for number, id_, owner in rows if not is_held(self._owners, owner)]
             for number, _ in gone:
                 self._erase(number)
-        return [session_id for _, session_id in gone]
+        return [session_id for _, session_id in gone if not is_draft(session_id)]
 
     def _erase(self, number: int) -> None:
         for sql in (

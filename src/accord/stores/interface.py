@@ -8,10 +8,28 @@ import msgspec
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 
-__all__ = ["PAGE_BYTES", "PAGE_EVENTS", "SessionPage", "SessionRecord", "Store"]
+__all__ = [
+    "DRAFT",
+    "IS_DRAFT",
+    "PAGE_BYTES",
+    "PAGE_EVENTS",
+    "SessionPage",
+    "SessionRecord",
+    "Store",
+    "is_draft",
+]
 
 PAGE_EVENTS = 512
 PAGE_BYTES = 256 * 1024
+DRAFT = "\x01draft:"
+"""The beginning of the id of a draft. With a control character: no agent and no user names a session so."""
+IS_DRAFT = f"(id >= '{DRAFT}' AND id < '{DRAFT[:-1]};')"
+"""The same in SQL, for both databases and their index of ids; `;` follows the last character of `DRAFT`."""
+
+
+def is_draft(session_id: str) -> bool:
+    """Whether it is the id of a draft: see `Store`."""
+    return session_id.startswith(DRAFT)
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
@@ -49,6 +67,10 @@ class Store(Protocol):
     owner alone may write: `append`, `commit`, `patch` and `delete` of every other process fail with `in_use`. A session
     without an owner may be written by every process. Reading, listing and copying need no owner. A process that
     acquired a session and lost it, because it was deleted and made again, cannot write to it (`not_owned`).
+
+    A session whose id begins with `DRAFT` (`accord.stores.is_draft`) is a *draft*: a session that is being copied, and
+    not whole yet. `get`, `exists` and `list_sessions` pass over it until `publish` gives it its own id. All other
+    methods take it as any session.
 
     All calls of one store take effect in the order in which they were made. Every call raises `StoreError`, whose
     `reason` says why: `unknown_session` where the session must exist, `closed` after `close`, and the failures of the
@@ -165,6 +187,13 @@ class Store(Protocol):
         """
         ...
 
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        """Give a draft its own id, in one step: then it is a session like any other, and has no owner.
+
+        `session_exists` where the id was taken meanwhile; the draft stays what it is then.
+        """
+        ...
+
     async def delete(self, session_id: str) -> None:
         """Delete the session, its log and its state. Without such a session this does nothing."""
         ...
@@ -172,7 +201,7 @@ class Store(Protocol):
     async def prune_unprompted(self, before: float) -> list[str]:
         """Delete the sessions without a prompt and an owner whose `updated_at` is earlier; returns their ids.
 
-        Events that were queued before this call count.
+        Events that were queued before this call count. Drafts without an owner are deleted too, and not among the ids.
         """
         ...
 

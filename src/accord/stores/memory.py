@@ -10,7 +10,7 @@ import msgspec
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.errors import LossLedger, closed, session_exists, unknown_session
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord, is_draft
 from accord.stores.polling import poll_events
 from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event, is_prompt
 
@@ -56,11 +56,11 @@ class MemoryStore:
     async def get(self, session_id: str) -> SessionRecord | None:
         """The session's record, or None where there is no such session."""
         session = self._open_sessions().get(session_id)
-        return None if session is None else _counted(session)
+        return None if session is None or is_draft(session_id) else _counted(session)
 
     async def exists(self, session_id: str) -> bool:
         """Whether there is such a session."""
-        return session_id in self._open_sessions()
+        return await self.get(session_id) is not None
 
     async def patch(
         self,
@@ -156,7 +156,8 @@ class MemoryStore:
     ) -> SessionPage:
         """One page of the sessions, the last updated first."""
         sessions = self._open_sessions().values()
-        records = [each.record for each in sessions if unprompted or each.claims or _is_prompted(each)]
+        shown = [each for each in sessions if unprompted or each.claims or _is_prompted(each)]
+        records = [each.record for each in shown if not is_draft(each.record.id)]
         wanted = (one for one in records if cwd in (None, one.cwd) and principal in (None, one.principal))
         positions = sorted(((one.updated_at, one.id) for one in wanted), reverse=True)
         if cursor is not None:
@@ -174,6 +175,15 @@ class MemoryStore:
         copy.state = source.state
         copy.claims = int(owned)
 
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        """Give a draft its own id."""
+        session = self._find(draft_id)
+        if session_id in self._sessions:
+            raise session_exists(session_id)
+        session.record = msgspec.structs.replace(session.record, id=session_id)
+        session.claims = 0
+        self._sessions[session_id] = self._sessions.pop(draft_id)
+
     async def delete(self, session_id: str) -> None:
         """Delete the session, its log and its state."""
         self._open_sessions().pop(session_id, None)
@@ -184,11 +194,12 @@ class MemoryStore:
         found = [
             each.record.id
             for each in sessions.values()
-            if each.record.updated_at < before and not each.claims and not _is_prompted(each)
+            if not each.claims
+            and (is_draft(each.record.id) or (each.record.updated_at < before and not _is_prompted(each)))
         ]
         for session_id in found:
             del sessions[session_id]
-        return found
+        return [session_id for session_id in found if not is_draft(session_id)]
 
     async def close(self) -> None:
         """Forget everything."""

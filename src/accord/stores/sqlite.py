@@ -130,6 +130,10 @@ class SqliteStore(RoundWriter):
             lambda database: self._make(record, functools.partial(database.fork, session_id, record), owned=owned)
         )
 
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        """Give a draft its own id, in one transaction."""
+        await self._write(lambda database: database.publish(draft_id, session_id, self._owner))
+
     async def delete(self, session_id: str) -> None:
         """Delete the session, its log and its state."""
         await self._write(lambda database: database.delete(session_id, self._owner))

@@ -92,6 +92,8 @@ class TraceWriter:
         self._command = self._masked_command(command)
         self._agent = agent
         self._framing = framing
+        # Held by every public method that records, around all that it reads and changes below and above: a record gets
+        # its time and its place in the file at once.
         self._lock = Lock()
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -124,9 +126,10 @@ class TraceWriter:
         t: float | None = None,
     ) -> None:
         """Record a text that crossed from `source` to `target`, `t` being when it did."""
-        self.texts += 1
-        crossing = self._crossing(source, target, connection, framing, t, fault, size)
-        self._put_lines(self._encoder.line(crossing, bytes(text)))
+        with self._lock:
+            self.texts += 1
+            crossing = self._crossing(source, target, connection, framing, t, fault, size)
+            self._put_lines(self._encoder.line(crossing, bytes(text)))
 
     def batch(
         self,
@@ -139,8 +142,9 @@ class TraceWriter:
         t: float | None = None,
     ) -> None:
         """Record the texts of one read, as `text` does each of them."""
-        self.texts += len(texts)
-        self._put_lines(self._encoder.lines(self._crossing(source, target, connection, framing, t), texts))
+        with self._lock:
+            self.texts += len(texts)
+            self._put_lines(self._encoder.lines(self._crossing(source, target, connection, framing, t), texts))
 
     def stderr(
         self,
@@ -155,61 +159,67 @@ class TraceWriter:
         """Record a line that a program wrote to stderr."""
         shown = line if self._redactor is None else self._redactor.line(line)
         raw, encoding = content(shown)
-        self._put(
-            StderrRecord(
-                t=self._forward(t),
-                connection=connection,
-                source=source,
-                raw=raw,
-                encoding=encoding,
-                fault=fault or ("not-utf8" if encoding else ""),
-                size=size,
-                redacted=shown is not line,
+        with self._lock:
+            self._put(
+                StderrRecord(
+                    t=self._forward(t),
+                    connection=connection,
+                    source=source,
+                    raw=raw,
+                    encoding=encoding,
+                    fault=fault or ("not-utf8" if encoding else ""),
+                    size=size,
+                    redacted=shown is not line,
+                )
             )
-        )
 
     def note(self, remark: str, *, connection: int = 1) -> None:
         """Record a remark that did not cross the wire."""
         line = remark.encode("utf-8", "replace")
         shown = line if self._redactor is None else self._redactor.line(line)
-        self._put(
-            NoteRecord(
-                t=self._forward(None), connection=connection, remark=shown.decode("utf-8"), redacted=shown is not line
+        redacted = shown is not line
+        with self._lock:
+            self._put(
+                NoteRecord(
+                    t=self._forward(None), connection=connection, remark=shown.decode("utf-8"), redacted=redacted
+                )
             )
-        )
 
     def start(self, pid: int, command: Sequence[str], *, source: str = AGENT, connection: int = 1) -> None:
         """Record that a program was started."""
         shown = self._masked_command(command)
-        self._put(
-            StartRecord(
-                t=self._forward(None),
-                connection=connection,
-                source=source,
-                pid=pid,
-                command=shown,
-                redacted=self._redactor is not None and shown != tuple(command),
+        with self._lock:
+            self._put(
+                StartRecord(
+                    t=self._forward(None),
+                    connection=connection,
+                    source=source,
+                    pid=pid,
+                    command=shown,
+                    redacted=self._redactor is not None and shown != tuple(command),
+                )
             )
-        )
 
     def end(self, exit_status: int | None, *, source: str = AGENT, connection: int = 1) -> None:
         """Record the end of a program; a negative status is the signal that ended it, None an unknown end."""
         by_signal = exit_status is not None and exit_status < 0
-        self._put(
-            EndRecord(
-                t=self._forward(None),
-                connection=connection,
-                source=source,
-                exit=None if by_signal else exit_status,
-                signal=-exit_status if exit_status is not None and by_signal else None,
-                texts=self.texts,
-                lost=self.lost,
+        with self._lock:
+            self._put(
+                EndRecord(
+                    t=self._forward(None),
+                    connection=connection,
+                    source=source,
+                    exit=None if by_signal else exit_status,
+                    signal=-exit_status if exit_status is not None and by_signal else None,
+                    texts=self.texts,
+                    lost=self.lost,
+                )
             )
-        )
 
     def lose(self, count: int = 1) -> None:
         """Count records that could not be made."""
-        self.lost += count
+        with self._lock:
+            self.lost += count
 
     def flush(self) -> None:
         """Write what was recorded; it is in the file when this returns, unless the disk failed."""
@@ -252,11 +262,10 @@ class TraceWriter:
         self._put_lines(_encode(record) + b"\n")
 
     def _put_lines(self, lines: bytes) -> None:
-        with self._lock:
-            self._held.append(lines)
-            self._held_bytes += len(lines)
-            if self._held_bytes > _BUFFER_BYTES:
-                self._flush()
+        self._held.append(lines)
+        self._held_bytes += len(lines)
+        if self._held_bytes > _BUFFER_BYTES:
+            self._flush()
 
     def _flush(self) -> None:
         lines = b"".join(self._held)

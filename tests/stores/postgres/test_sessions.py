@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from accord.errors import StoreError
 from accord.session.content import Text
 from accord.session.event import Event, MessageChanged, MessageChunk
 from accord.stores import MemoryStore, PostgresStore, SessionRecord, SqliteStore, Store, copy_sessions
+from accord.stores.interface import DRAFT
 from accord.stores.postgres.encoding import escaped, unescaped
+from tests.limits import limit
 from tests.postgres import Database
 from tests.stores.fixtures.fill import EXPECTED
 from tests.stores.postgres.stores import opened
@@ -167,3 +171,22 @@ async def test_a_copy_that_breaks_off_leaves_nothing_half(database: Database) ->
         with pytest.raises(StoreError, match="broken"):
             await copy_sessions(source, store)
         assert not await store.exists("a")
+
+
+async def test_of_two_that_make_one_id_at_the_same_moment_the_second_finds_the_first(database: Database) -> None:
+    async with opened(database) as store:
+        await store.create(record(f"{DRAFT}a"), owned=True)
+        with psycopg.connect(database.conninfo) as other:
+            columns = "id, principal, cwd, roots, created_at, updated_at, made_by"
+            values = "'a', '', '', '[]', 1, 1, gen_random_uuid()"
+            other.execute(f"insert into accord.sessions ({columns}) values ({values})".encode())  # noqa: S608
+            publishing = asyncio.create_task(store.publish(f"{DRAFT}a", "a"))
+            # It has seen no session of the id, and waits for the end of the other transaction.
+            waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            async with asyncio.timeout(limit(20.0)):
+                while not await asyncio.to_thread(database.run, waiting):
+                    assert not publishing.done()
+        with pytest.raises(StoreError) as caught:
+            await publishing
+        assert caught.value.reason == "session_exists"
+        await store.append(f"{DRAFT}a", words(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,7 +15,7 @@ from accord.cli.fleet_options import STORE_VARIABLE, add_store_option, store_fai
 from accord.cli.options import Parser, count_of
 from accord.cli.show.line import ago, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
-from accord.cli.status import CommandFailure, Status, UsageFailure, remark
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.display import exact, filled, own
 from accord.errors import StoreError
 
@@ -193,17 +194,24 @@ async def _import(store: PostgresStore, options: argparse.Namespace) -> int:
 async def _copied(store: PostgresStore, options: argparse.Namespace, *, outward: bool) -> int:
     from accord.stores import SqliteStore, copy_sessions  # noqa: PLC0415 - only here
 
-    def show_count(count: int, _: str) -> None:
-        if count % 100 == 0:
-            remark(filled("{} sessions", count))
+    progress, copied = Progress(sys.stderr, shown=True), 0
+
+    def show_session(count: int, _: str) -> None:
+        nonlocal copied
+        copied = count
+
+    def show_events(done: int, count: int) -> None:
+        progress.show(filled("{} sessions, and {} of {} events of the next", copied, done, count))
 
     file = SqliteStore(options.name)
+    copy = functools.partial(copy_sessions, progress=show_session, event_progress=show_events)
     try:
         if outward:
-            count = await copy_sessions(store, file, principal=options.principal, progress=show_count)
+            count = await copy(store, file, principal=options.principal)
         else:
-            count = await copy_sessions(file, store, target_principal=options.principal, progress=show_count)
+            count = await copy(file, store, target_principal=options.principal)
     finally:
+        progress.stop()
         await file.close()
     put(filled("{} sessions were copied", count))
     return Status.DONE

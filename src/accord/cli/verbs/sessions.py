@@ -283,7 +283,7 @@ async def _import(words: Sequence[str], *, new_id: bool) -> int:
         raise UsageFailure("name one file", advice="Type: accord sessions import FILE")
     progress = Progress(sys.stderr, shown=True)
 
-    async def show(done: int, count: int) -> None:
+    def show(done: int, count: int) -> None:
         progress.show(filled("{} of {} events", done, count))
 
     with SessionIndex() as index:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import time
@@ -16,6 +15,7 @@ from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen, is_terminal, put, stdout_screen
 from accord.cli.status import Status, UsageFailure, remark
 from accord.cli.trace_lines import message_line, statistics_lines
+from accord.cli.whole_file import whole_file
 from accord.display import filled, own, prose, safe_lines
 from accord.trace.conversion import PlainTrace, plain_trace
 from accord.trace.exports.selection import EXPORTS, ExportSelection
@@ -207,19 +207,11 @@ def export_output(path: Path | None, source: Path) -> Iterator[Callable[[str], o
         raise UsageFailure(f"{path} is the trace itself", advice="Name another file with -o")
     if path.is_dir() or not path.name:
         raise UsageFailure(f"cannot write {path}: it is a directory", advice="Name a file with -o")
-    part = path.with_name(f".{path.name}.part")
     try:
-        with open(part, "w", encoding="utf-8", errors="surrogatepass", opener=_private) as file:
-            yield file.write
-        part.replace(path)
+        with whole_file(path) as file:
+            yield lambda piece: file.write(piece.encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise UsageFailure(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def _piped(piece: str) -> None:

@@ -54,6 +54,8 @@ _EXACT = {
     "25006": StatementFailure("read_only", is_lost=True, again=True),  # a standby: the primary is elsewhere now
     "40001": StatementFailure("busy", again=True),
     "40P01": StatementFailure("busy", again=True),
+    # Two processes make one thing at the same moment: the second try finds that of the first.
+    "23505": StatementFailure("failed", again=True),
     "53100": StatementFailure("full"),
     "53300": StatementFailure("busy", is_lost=True, again=True),
     "57014": StatementFailure("slow"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.stores.errors import session_exists, unknown_session
-from accord.stores.interface import SessionPage, SessionRecord
+from accord.stores.interface import IS_DRAFT, SessionPage, SessionRecord, is_draft
 from accord.stores.postgres.encoding import escaped, unescaped
 from accord.stores.postgres.nodes import Fence, NodeTable
 from accord.stores.text import decode_cursor, encode_cursor
@@ -99,6 +99,8 @@ class SessionTable:
                 self._erase(connection, [row[0]])
 
     def get(self, connection: PostgresConnection, session_id: str) -> SessionRecord | None:
+        if is_draft(session_id):
+            return None
         row = connection.row(f"select {_COLUMNS} from {self.schema}.sessions s where id = %s", [escaped(session_id)])
         return None if row is None else _record(row)
 
@@ -143,6 +145,18 @@ class SessionTable:
                 )
                 connection.rows(sql, [number, state])
 
+    def publish(self, connection: PostgresConnection, draft_id: str, session_id: str, fence: Fence) -> None:
+        """Give a draft its own id, and no owner."""
+        with connection.transaction():
+            row = self.nodes.lock_session(connection, draft_id, "head", fence)
+            # Also where the answer to an earlier try was lost.
+            if connection.row(f"select 1 from {self.schema}.sessions where id = %s", [escaped(session_id)]) is not None:
+                raise session_exists(session_id)
+            if row is None:
+                raise unknown_session(draft_id)
+            sql = f"update {self.schema}.sessions set id = %s, owner = null where number = %s"
+            connection.rows(sql, [escaped(session_id), row[0]])
+
     def delete(self, connection: PostgresConnection, session_id: str, fence: Fence) -> None:
         """Forget a session, if it is there."""
         with connection.transaction():
@@ -157,7 +171,7 @@ class SessionTable:
 
     def prune_unprompted(self, connection: PostgresConnection, before: float) -> list[str]:
         """Delete the sessions that were never prompted, were last updated earlier, and that no process owns."""
-        return self._prune(connection, "not s.prompted and s.updated_at < %s", before)
+        return self._prune(connection, f"(not s.prompted and s.updated_at < %s or {IS_DRAFT})", before)
 
     def prune_older(self, connection: PostgresConnection, before: float) -> list[str]:
         """Delete the sessions that were last updated earlier and that no process owns."""
@@ -175,7 +189,7 @@ class SessionTable:
             with connection.transaction():
                 rows = connection.rows(sql, [before])
                 self._erase(connection, [number for number, _ in rows])
-            gone += [unescaped(session_id) for _, session_id in rows]
+            gone += [name for name in (unescaped(session_id) for _, session_id in rows) if not is_draft(name)]
             if len(rows) < _PRUNED_AT_ONCE:
                 return gone
 
@@ -213,6 +227,7 @@ class SessionTable:
     ) -> SessionPage:
         """One page of the sessions `s` for which all conditions hold."""
         limit = min(max(limit, 1), 2**31)
+        conditions = [f"not {IS_DRAFT}", *conditions]
         if principal is not None:
             conditions.append("s.principal = %s")
             values.append(escaped(principal))
@@ -220,8 +235,9 @@ class SessionTable:
             updated_at, session_id = decode_cursor(cursor)
             conditions.append('(s.updated_at, s.id) < (%s, %s collate "C")')
             values += [updated_at, escaped(session_id)]
-        where = f"where {' and '.join(conditions)}" if conditions else ""
-        sql = f"select {_COLUMNS} from {self.schema}.sessions s {where} order by s.updated_at desc, s.id desc limit %s"
+        where = " and ".join(conditions)
+        order = "order by s.updated_at desc, s.id desc"
+        sql = f"select {_COLUMNS} from {self.schema}.sessions s where {where} {order} limit %s"
         rows = connection.rows(sql, [*values, limit + 1])
         records = [_record(row) for row in rows[:limit]]
         has_more = len(rows) > limit

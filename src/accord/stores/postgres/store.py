@@ -188,6 +188,15 @@ class PostgresStore(PostgresWriter):
         """Create a session with a copy of the log, including queued events, and of the state."""
         await self._write(lambda: self._make(record, session_id, owned=owned))
 
+    async def publish(self, draft_id: str, session_id: str) -> None:
+        """Give a draft its own id, in one transaction."""
+        await self._write(
+            lambda: self._change(
+                draft_id,
+                lambda connection, fence: self._sessions.publish(connection, draft_id, session_id, fence),
+            )
+        )
+
     async def delete(self, session_id: str) -> None:
         """Delete the session, its log and its state."""
         await self._write(
