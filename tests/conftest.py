@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import inspect
 import os
@@ -19,6 +18,7 @@ from tests.brake import pytest_runtest_makereport, pytest_runtest_protocol
 from tests.limits import limit
 from tests.needs import leave_one_of_those_in_want
 from tests.rows import choose_rows
+from tests.tables import ASYNC_TEST_SECONDS, call
 from tests.untested import (
     pytest_deselected,
     pytest_sessionfinish,
@@ -46,7 +46,6 @@ for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), (
         signal.signal(getattr(signal, _name), _usual)
 
 ROOT = Path(__file__).parent.parent
-ASYNC_TEST_SECONDS = limit(60.0)
 
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
 # Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new
@@ -63,16 +62,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     function = pyfuncitem.obj
     if not inspect.iscoroutinefunction(function):
         return None
+    own_limit = pyfuncitem.get_closest_marker("timeout")
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(function).parameters}
-    limit = pyfuncitem.get_closest_marker("timeout")
     # A test that says how long it may take is bounded by that alone.
-    seconds = None if limit else ASYNC_TEST_SECONDS
-
-    async def bounded() -> None:
-        async with asyncio.timeout(seconds):
-            await function(**arguments)
-
-    asyncio.run(bounded())
+    call(function, arguments, None if own_limit else ASYNC_TEST_SECONDS)
     return True
 
 

@@ -152,7 +152,7 @@ def test_every_format_character_is_an_escape_where_it_must_be_seen() -> None:
     assert read_back(shown) == "".join(chars)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "seen"),
     [
         ("\x1b[31mred\x1b[0m", "red"),

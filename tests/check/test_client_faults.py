@@ -11,6 +11,7 @@ from accord.check.engine.report import Report
 from accord.check.rule import EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 from tests.limits import limit
+from tests.tables import rows
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
@@ -75,7 +76,7 @@ async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edit
         assert not [id_ for id_, note in notes.items() if note in said[id_]]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 def test_every_rule_has_a_judge_and_a_client_that_breaks_it(edition: EditionName) -> None:
     broken = {fault.breaks for fault in CLIENT_FAULTS if fault.edition == edition}
     rules = [rule for rule in manifest.RULES if rule.edition == edition]

@@ -42,6 +42,7 @@ from accord.session.event import (
 from accord.session.option import Choice, Command, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
+from tests.tables import rows
 
 PICTURE = Image("AAAA", "image/png")
 ASIDE = Text("aside", annotations=Annotations(audience=["user"]))
@@ -92,7 +93,7 @@ def test_ids_are_per_speaker() -> None:
     assert [message.text for message in transcript.thoughts] == ["hm"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "between",
     [
         said("hm", "thought"),
@@ -105,7 +106,6 @@ def test_ids_are_per_speaker() -> None:
         CompactionChunk("c", Text("short")),
         RUNNING,
     ],
-    ids=lambda event: type(event).__name__,
 )
 def test_this_parts_messages_without_ids(between: Event) -> None:
     transcript = fold(said("one"), between, said("two"))
@@ -117,7 +117,7 @@ def test_the_end_of_a_turn_parts_messages_without_ids() -> None:
     assert texts(fold(RUNNING, said("one"), ENDED, said("two"))) == ["agent: one", "agent: two"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "between",
     [
         PlanChanged([]),
@@ -133,7 +133,6 @@ def test_the_end_of_a_turn_parts_messages_without_ids() -> None:
         CompactionChanged("old", "completed"),
         StateChanged("requires_action"),
     ],
-    ids=lambda event: type(event).__name__,
 )
 def test_this_does_not_part_messages_without_ids(between: Event) -> None:
     transcript = fold(
@@ -274,7 +273,7 @@ def test_content_chunks_append_to_what_is_there_also_for_a_call_nobody_has_seen(
     assert transcript.tool_calls["t"].content == items
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "finished"),
     [
         ("pending", False),

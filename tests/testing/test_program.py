@@ -15,6 +15,7 @@ from accord.errors import ConnectionLost
 from accord.testing import AgentPeer, Recorder, command_of, join
 from accord.testing.program import FAILED
 from tests.limits import limit
+from tests.tables import rows
 
 
 async def talkative(peer: AgentPeer) -> None:
@@ -88,7 +89,7 @@ async def test_a_program_that_stays_is_ended_by_its_client() -> None:
         os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("script", [AgentPeer.greet, lambda peer: peer.stay(), print])
+@rows("script", [AgentPeer.greet, lambda peer: peer.stay(), print])
 def test_only_functions_at_the_top_of_a_file_can_be_found_again(script: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         command_of(script)
