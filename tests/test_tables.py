@@ -33,7 +33,7 @@ def test_a_row_that_fails_is_named_and_no_other_follows() -> None:
     met: list[int] = []
 
     @rows("number", [1, 2, 3])
-    async def breaks(number: int) -> None:
+    def breaks(number: int) -> None:
         met.append(number)
         assert number != 2
 

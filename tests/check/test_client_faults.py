@@ -10,6 +10,7 @@ from accord.check.engine.judging import judges_of
 from accord.check.engine.report import Report
 from accord.check.rule import EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
+from tests.client.clock import timeless
 from tests.limits import limit
 from tests.tables import rows
 
@@ -33,6 +34,7 @@ def failed(report: Report) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: EditionName) -> None:
     report = await check_client(PLAIN_CLIENTS[edition], options(edition))
 
@@ -41,6 +43,7 @@ async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: E
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_a_conforming_client_that_offers_everything_shows_every_rule(edition: EditionName) -> None:
     report = await check_client(FULL_CLIENTS[edition], options(edition))
 
@@ -54,6 +57,7 @@ async def test_a_conforming_client_that_offers_everything_shows_every_rule(editi
 
 @pytest.mark.sampled(6, long=3)
 @pytest.mark.parametrize("fault", CLIENT_FAULTS, ids=lambda fault: f"{fault.edition}-{fault.name}")
+@timeless
 async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> None:
     report = await check_client(fault.make, options(fault.edition))
 
@@ -68,6 +72,7 @@ async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> Non
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edition: EditionName) -> None:
     notes = {fault.breaks: fault.note for fault in CLIENT_FAULTS if fault.edition == edition and fault.note}
     for make in (PLAIN_CLIENTS[edition], FULL_CLIENTS[edition]):

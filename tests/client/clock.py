@@ -1,19 +1,35 @@
-"""Time that passes only while nothing else can happen: an hour in a test takes no time, and is always an hour."""
+"""Time that passes only while nothing else can happen: an hour in a test takes no time, and is always an hour.
+
+Where a file or a socket is watched, or a thread works, time is real until that ends. Behind the start of a program it
+is real to the end: that it ends is told by nothing that a loop could see beforehand.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import selectors
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from typing import Any
+
+__all__ = ["in_no_time", "now", "timeless"]
 
 
 class _Clock(selectors.DefaultSelector):
     """Instead of waiting it lets the time be later."""
 
     now = 0.0
+    outside = 0
+    """How many threads and programs there are."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        # The loop watches a pipe of its own.
+        if self.outside or len(self.get_map()) > 1:
+            began = time.monotonic()
+            ready = super().select(timeout)
+            self.now += time.monotonic() - began
+            return ready
         ready = super().select(0)
         if not ready:
             if timeout is None:
@@ -30,9 +46,23 @@ class _Loop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._clock.now
 
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        future = super().run_in_executor(executor, func, *args)
+
+        def leave(_: asyncio.Future[Any]) -> None:
+            self._clock.outside -= 1
+
+        self._clock.outside += 1
+        future.add_done_callback(leave)
+        return future
+
+    async def subprocess_exec(self, *arguments: Any, **options: Any) -> Any:
+        self._clock.outside += 1
+        return await super().subprocess_exec(*arguments, **options)
+
 
 def in_no_time(work: Coroutine[Any, Any, None]) -> None:
-    """Run a test that touches nothing outside of this process and starts no threads."""
+    """Run a test in a loop of its own time."""
 
     async def bounded() -> None:
         async with asyncio.timeout(24 * 3600):
@@ -40,6 +70,16 @@ def in_no_time(work: Coroutine[Any, Any, None]) -> None:
 
     with asyncio.Runner(loop_factory=_Loop) as runner:
         runner.run(bounded())
+
+
+def timeless(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test in a loop of its own time."""
+
+    @functools.wraps(test)
+    def run(**arguments: Any) -> None:
+        in_no_time(test(**arguments))
+
+    return run
 
 
 def now() -> float:
