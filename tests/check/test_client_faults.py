@@ -19,9 +19,10 @@ EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 
 
 def options(edition: EditionName) -> Options:
-    second = limit(1)
+    # Time passes only while a command runs in a terminal.
+    long = limit(5)
     return Options(
-        edition=edition, timeout_seconds=second, turn_seconds=second, start_seconds=second, grace_seconds=limit(0.3)
+        edition=edition, timeout_seconds=long, turn_seconds=long, start_seconds=long, grace_seconds=limit(0.3)
     )
 
 

@@ -1,7 +1,6 @@
 """Time that passes only while nothing else can happen: an hour in a test takes no time, and is always an hour.
 
-Where a file or a socket is watched, or a thread works, time is real until that ends. Behind the start of a program it
-is real to the end: that it ends is told by nothing that a loop could see beforehand.
+While a file or a socket is watched, a thread works or a program runs, time is real.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class _Clock(selectors.DefaultSelector):
 
     now = 0.0
     outside = 0
-    """How many threads and programs there are."""
+    """How many threads and programs work for it."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         # The loop watches a pipe of its own.
@@ -56,9 +55,24 @@ class _Loop(asyncio.SelectorEventLoop):
         future.add_done_callback(leave)
         return future
 
-    async def subprocess_exec(self, *arguments: Any, **options: Any) -> Any:
+    async def subprocess_exec(self, protocol_factory: Callable[[], Any], *arguments: Any, **options: Any) -> Any:
+        def until_it_ends() -> Any:
+            protocol = protocol_factory()
+            exited = protocol.process_exited
+
+            def process_exited() -> None:
+                self._clock.outside -= 1
+                exited()
+
+            protocol.process_exited = process_exited
+            return protocol
+
         self._clock.outside += 1
-        return await super().subprocess_exec(*arguments, **options)
+        try:
+            return await super().subprocess_exec(until_it_ends, *arguments, **options)
+        except OSError:
+            self._clock.outside -= 1
+            raise
 
 
 def in_no_time(work: Coroutine[Any, Any, None]) -> None:
