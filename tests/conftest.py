@@ -47,6 +47,11 @@ for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), (
 
 ROOT = Path(__file__).parent.parent
 
+# Each HTTP client reads the machine's certificates, which takes longer than most tests, and none of them needs one. A
+# folder is read when a certificate is looked for.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(ROOT / "tests")
+
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
 # Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new
 # ones, which then become tests of their own.
