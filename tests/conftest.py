@@ -47,16 +47,18 @@ for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), (
 
 ROOT = Path(__file__).parent.parent
 
-# Each HTTP client reads the machine's certificates, which takes longer than most tests, and none of them needs one. A
-# folder is read when a certificate is looked for.
-os.environ.pop("SSL_CERT_FILE", None)
+# Each HTTP client and each start of Node reads the machine's certificates, which takes longer than most tests, and none
+# of them needs one. A folder is read when a certificate is looked for.
+for _name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
+    os.environ.pop(_name, None)
 os.environ["SSL_CERT_DIR"] = str(ROOT / "tests")
 
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
 # Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new
-# ones, which then become tests of their own.
+# ones, and more of them, which then become tests of their own.
+_is_random = os.environ.get("ACCORD_RANDOM", "") not in {"", "0"}
 settings.register_profile(
-    "accord", deadline=None, print_blob=True, derandomize=os.environ.get("ACCORD_RANDOM", "") in {"", "0"}
+    "accord", deadline=None, print_blob=True, derandomize=not _is_random, max_examples=100 if _is_random else 40
 )
 settings.load_profile("accord")
 

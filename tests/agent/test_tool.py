@@ -279,7 +279,7 @@ async def test_input_and_output_are_what_they_were_when_they_were_given(edition:
     assert (call["rawInput"], call["rawOutput"]) == (value, value)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

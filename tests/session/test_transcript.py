@@ -652,7 +652,7 @@ PARTING: st.SearchStrategy[Event] = st.one_of(
 TALKS = st.lists(EVENTS, max_size=30) | st.lists(PARTING, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS, TALKS)
 def test_what_a_transcript_tells_folds_into_its_equal_and_goes_on_as_it_would(
     talk: list[Event], more: list[Event]
@@ -669,7 +669,7 @@ def test_what_a_transcript_tells_folds_into_its_equal_and_goes_on_as_it_would(
     assert again == transcript
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS)
 def test_reading_in_between_changes_nothing(talk: list[Event]) -> None:
     read, unread = Transcript(), Transcript(talk)
@@ -681,7 +681,7 @@ def test_reading_in_between_changes_nothing(talk: list[Event]) -> None:
     assert [each.text for each in read.terminals.values()] == [each.text for each in unread.terminals.values()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS)
 def test_turns_follow_one_another_and_hold_every_user_message(talk: list[Event]) -> None:
     transcript = Transcript(talk)

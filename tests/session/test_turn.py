@@ -661,6 +661,6 @@ class SessionUnderTheRuleOfInsertion(Session):
 
 
 TestTheRuleOfTheEnd = SessionUnderTheRuleOfTheEnd.TestCase
-TestTheRuleOfTheEnd.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTheRuleOfTheEnd.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 TestTheRuleOfInsertion = SessionUnderTheRuleOfInsertion.TestCase
-TestTheRuleOfInsertion.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTheRuleOfInsertion.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

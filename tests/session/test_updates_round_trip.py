@@ -33,7 +33,7 @@ from tests.session.events import (
 from tests.session.folding import picture, without_toggles
 from tests.tables import rows
 
-profile = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+profile = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 old_blocks = blocks(st.none())
 old_happenings = happenings(old_blocks) | modes
