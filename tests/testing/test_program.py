@@ -14,6 +14,7 @@ import accord
 from accord.errors import ConnectionLost
 from accord.testing import AgentPeer, Recorder, command_of, join
 from accord.testing.program import FAILED
+from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.tables import rows
 
@@ -97,7 +98,7 @@ def test_only_functions_at_the_top_of_a_file_can_be_found_again(script: Any) -> 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "accord.testing.program", *arguments],
+        [forking_python(), "-m", "accord.testing.program", *arguments],
         cwd=cwd,
         input="",
         capture_output=True,
