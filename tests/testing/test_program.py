@@ -81,6 +81,7 @@ async def staying(peer: AgentPeer) -> None:
     await peer.stay()
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_program_that_stays_is_ended_by_its_client() -> None:
     async with accord.connect(*command_of(staying), "--ignore-sigterm") as remote:
         pid = remote.connection.transport.pid  # type: ignore[attr-defined]
