@@ -61,7 +61,7 @@ def page_agent() -> tuple[str, str]:
 
 def talk(folder: Path, *prompts: str, **plan: Any) -> Talk:
     """A whole conversation."""
-    command = [forking_python(), str(CLIENT), json.dumps({"prompts": prompts, **plan}), *page_agent()]
+    command = [str(forking_python()), str(CLIENT), json.dumps({"prompts": prompts, **plan}), *page_agent()]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=BOUND_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     talked = Talk(done.stdout)
