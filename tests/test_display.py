@@ -146,13 +146,15 @@ def test_json_is_read_back_as_the_same_value(text: str) -> None:
 
 def test_every_format_character_is_an_escape_where_it_must_be_seen() -> None:
     hidden = {"Cf", "Cc", "Zl", "Zp", "Cn", "Co"}
-    chars = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char) in hidden]
+    # Behind the second plane there is none but the tags, and a million that have no meaning yet.
+    places = [*range(0x20000), *range(0xE0000, 0xE0200), *range(0x20000, sys.maxunicode + 1, 101), sys.maxunicode]
+    chars = [char for char in map(chr, places) if unicodedata.category(char) in hidden]
     shown = exact("".join(chars))
     assert shown.isascii()
     assert read_back(shown) == "".join(chars)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "seen"),
     [
         ("\x1b[31mred\x1b[0m", "red"),

@@ -8,8 +8,6 @@ import pickle
 import re
 from typing import Any
 
-import pytest
-
 import accord
 from accord import errors
 from accord.errors import (
@@ -102,7 +100,7 @@ def test_a_call_that_took_too_long_is_also_a_timeout_of_python() -> None:
 # --- error objects to exceptions
 
 
-@pytest.mark.parametrize(("code", "kind"), CODES.items())
+@rows(("code", "kind"), CODES.items())
 def test_every_code_of_every_edition_has_its_class(code: int, kind: type[RequestError]) -> None:
     error = request_error(code, "said so")
 
@@ -132,7 +130,7 @@ def test_the_reason_in_the_data_decides_before_the_code(reason: str, kind: type[
     assert error.code == code
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [{"reason": "of its own"}, {"reason": 1}, {"reason": None}, {"reason": ["auth_required"]}, "auth_required", []],
 )
@@ -140,7 +138,7 @@ def test_a_reason_that_nobody_knows_leaves_it_to_the_code(data: Any) -> None:
     assert type(request_error(-32002, "m", data)) is ResourceNotFound
 
 
-@pytest.mark.parametrize("code", [-32001, -32099, -1, 0, 1, 404, 2**70])
+@rows("code", [-32001, -32099, -1, 0, 1, 404, 2**70])
 def test_a_code_that_nobody_knows_stays_a_plain_request_error_with_code_and_data_in_its_text(code: int) -> None:
     error = request_error(code, "odd", {"hint": "look here"})
 
@@ -153,7 +151,7 @@ def test_an_error_to_answer_with_is_not_one_that_was_received() -> None:
     assert not ResourceNotFound("no such session").received
 
 
-@pytest.mark.parametrize("kind", CODES.values())
+@rows("kind", CODES.values())
 def test_an_error_says_something_without_being_told_what(kind: type[RequestError]) -> None:
     error = kind()
 
@@ -203,7 +201,7 @@ def test_an_unsupported_version_names_those_that_are() -> None:
     assert UnsupportedVersion(data={"supported": [1, "2", True, 3]}).supported == [1, 3]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "seconds"),
     [(5, 5.0), (0.5, 0.5), (0, 0.0), ("5", None), (None, None), (True, None), (-1, None), (10**400, None), ([], None)],
 )
@@ -214,9 +212,7 @@ def test_a_rate_limit_says_how_long_to_wait_if_it_is_a_time(value: Any, seconds:
 NO_FACTS: list[Any] = [None, "text", 1, [], [1], {}, {"method": 1, "field": None, "expected": [], "scope": {}}]
 
 
-@pytest.mark.parametrize(
-    "data", [*NO_FACTS, {"correlationId": 1, "authMethods": "x", "supported": 1, "retryAfter": {}}]
-)
+@rows("data", [*NO_FACTS, {"correlationId": 1, "authMethods": "x", "supported": 1, "retryAfter": {}}])
 def test_data_of_the_wrong_shape_is_no_fact_and_no_failure(data: Any) -> None:
     assert MethodNotFound(data=data).method is None
     assert InvalidParams(data=data).field is None

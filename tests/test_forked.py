@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked import forked_python
+from tests.tables import rows
 
 PROGRAM = """
 import os, sys
@@ -78,7 +79,7 @@ def test_behind_the_last_of_several_at_once_programs_are_executed_again(program:
     assert "False" in said_by(program)[0]
 
 
-@pytest.mark.parametrize("option", ["-I", "-c"])
+@rows("option", ["-I", "-c"])
 def test_a_program_with_options_is_no_fork(option: str) -> None:
     argv = [sys.executable, *{"-I": ["-I", "-c"], "-c": ["-c"]}[option], "import sys; print('pytest' in sys.modules)"]
     with forked_python():

@@ -12,6 +12,7 @@ import pytest
 
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks: run it on Linux")
 
@@ -59,7 +60,7 @@ def test_a_program_has_the_environment_and_the_folder_that_it_was_given(tmp_path
     assert done.stdout.split() == [str(tmp_path), "50", "False", "True"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@rows("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_for_a_program_ends_it(number: signal.Signals) -> None:
     with subprocess.Popen([forking_python(), "-c", HANGS], stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None

@@ -7,11 +7,12 @@ import sys
 import pytest
 
 from accord.time_scale import factor_of
+from tests.tables import rows
 
 PROGRAM = "from accord.transport.child import GRACE_SECONDS; print(GRACE_SECONDS)"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "factor"),
     [
         ("", 1.0),

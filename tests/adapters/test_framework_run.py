@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from accord.adapters import Media
 from accord.adapters.history import load_state
 from accord.agent import Turn, current_turn
@@ -18,6 +16,7 @@ from accord.stores import MemoryStore
 from tests.adapters.scripted_framework import ScriptedRun, scripted_agent
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Heard, agent_of, choose, served
 from tests.limits import limit
+from tests.tables import rows
 
 PERMISSION = "session/request_permission"
 ELICIT = "elicitation/create"
@@ -59,7 +58,7 @@ async def test_arguments_that_come_later_are_added_to_the_call(tmp_path: Path) -
     assert [(item["oldText"], item["newText"]) for item in call["content"]] == [("x", "y")]
 
 
-@pytest.mark.parametrize("old", ["before", None])
+@rows("old", ["before", None])
 async def test_the_diff_of_a_whole_file_has_the_text_that_was_there(old: str | None, tmp_path: Path) -> None:
     if old is not None:
         (tmp_path / "a.txt").write_text(old)
@@ -75,7 +74,7 @@ async def test_the_diff_of_a_whole_file_has_the_text_that_was_there(old: str | N
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(("option", "statuses"), [("allow", ["in_progress", "completed"]), ("reject", ["failed"])])
+@rows(("option", "statuses"), [("allow", ["in_progress", "completed"]), ("reject", ["failed"])])
 async def test_permission_is_asked_about_the_very_call(edition: str, option: str, statuses: list[str]) -> None:
     async def script(run: ScriptedRun) -> None:
         if await run.ask_call("call_1", "delete_file", {"path": "a"}):
@@ -300,7 +299,7 @@ class StatusError(Exception):
         self.status_code = status_code
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "code"),
     [
         (StatusError(429), RateLimited.code),
@@ -344,7 +343,7 @@ async def kept(store: MemoryStore, session: str) -> Any:
     return states[0]["adapter"]["history"]
 
 
-@pytest.mark.parametrize("end", ["end", "error"])
+@rows("end", ["end", "error"])
 async def test_the_history_is_kept_however_the_run_ends(end: str) -> None:
     async def script(run: ScriptedRun) -> None:
         run.messages.append("answer")

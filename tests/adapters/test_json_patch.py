@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from accord.adapters.ag_ui_messages import PatchFailed, patched
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "operation", "expected"),
     [
         ({}, {"op": "add", "path": "/a", "value": 1}, {"a": 1}),
@@ -31,7 +32,7 @@ def test_an_operation_changes_a_copy(document: Any, operation: dict[str, Any], e
     assert repr(document) == before
 
 
-@pytest.mark.parametrize(
+@rows(
     "operation",
     [
         {"op": "remove", "path": "/b"},

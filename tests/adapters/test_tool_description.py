@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.adapters.tool_description import below, kind_of, paths_of, proposed_change, title_of
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "kind"),
     [
         ("read_file", "read"),
@@ -34,7 +33,7 @@ def test_the_kind_is_that_of_the_first_verb_in_the_name(name: str, kind: str) ->
     assert kind_of(name) == kind
 
 
-@pytest.mark.parametrize(
+@rows(
     ("annotations", "kind"),
     [({"readOnlyHint": True}, "read"), ({"destructiveHint": True}, "delete"), ({"readOnlyHint": False}, "edit")],
 )
@@ -42,7 +41,7 @@ def test_the_annotations_of_an_mcp_tool_win(annotations: dict[str, Any], kind: s
     assert kind_of("write_file", annotations) == kind
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "title"),
     [
         ({"path": "a.txt"}, "Read file a.txt"),

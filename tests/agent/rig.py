@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from accord.agent import Agent, BlockingTurn, Turn
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
 from tests.connection.rig import BOUND_SECONDS, Hand as RawHand, until
+from tests.tables import rows
 
 __all__ = [
     "EDITIONS",
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 EDITIONS = ("v1", "v2", "v2_june")
-IN_EVERY_EDITION = pytest.mark.parametrize("edition", EDITIONS)
+IN_EVERY_EDITION = rows("edition", EDITIONS)
 
 ELICITS: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
 """The capability of a client that has forms and opens addresses, in v1 and v2."""

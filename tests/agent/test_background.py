@@ -13,6 +13,7 @@ import pytest
 from accord.agent import Tool, Turn
 from accord.session.tool import TerminalView
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
+from tests.tables import rows
 
 WAIT = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -130,7 +131,7 @@ async def test_a_client_can_stop_a_call_that_nobody_works_on_just_now() -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("spawned", [False, True], ids=["by-hand", "spawned"])
+@rows("spawned", [False, True])
 async def test_closing_the_session_stops_its_background_and_tells_its_end(edition: str, spawned: bool) -> None:  # noqa: FBT001
     agent = Backgrounder(spawned=spawned)
     async with served(agent_of(agent.reply), edition) as hand:

@@ -22,6 +22,7 @@ from accord.transport import memory_pair
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, error_of, reopening
 from tests.limits import limit
+from tests.tables import rows
 
 Ask = Callable[[Hand, str], tuple[str, dict[str, Any]]]
 """A request to an agent that has a session of this id."""
@@ -290,7 +291,7 @@ def agent(*, handles_prompts: bool, calls: list[str]) -> Agent:
     return made
 
 
-@pytest.mark.parametrize(("row", "edition"), CASES)
+@rows(("row", "edition"), CASES)
 async def test_bad_input_gets_an_answer_that_says_what_to_do(row: Row, edition: str) -> None:
     calls: list[str] = []
     async with served(agent(handles_prompts=row.handles_prompts, calls=calls), edition) as hand:
@@ -415,7 +416,7 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.usefixtures("short_graces")
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str, tmp_path: Path) -> None:
     """Not the handler, not the command that it started, not what ran beside it."""
@@ -456,7 +457,7 @@ async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str,
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_an_mcp_server_is_gone_with_its_client(edition: str, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     script = f"import os,sys; open({str(pid_file)!r},'w').write(str(os.getpid())); sys.stdin.read()"

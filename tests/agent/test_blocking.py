@@ -35,8 +35,9 @@ from accord.agent.terminals import Terminal, Terminals
 from accord.agent.threads import runs_on_the_loop
 from accord.agent.turn_values import Compaction
 from accord.errors import InvalidParams, LocalProtocolError
-from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Heard, agent_of, allow, choose, served, until
+from tests.agent.rig import EDITIONS, ELICITS, IN_EVERY_EDITION, Heard, agent_of, allow, choose, served, until
 from tests.limits import limit
+from tests.tables import rows
 
 PERMISSION = "session/request_permission"
 SLOW = "_example.org/slow"
@@ -88,7 +89,7 @@ def parameters(function: Any) -> list[tuple[str, Any, Any, str]]:
     return found
 
 
-@pytest.mark.parametrize("kind", PAIRS, ids=lambda kind: kind.__name__)
+@rows("kind", PAIRS)
 def test_a_blocking_class_has_the_names_and_the_signatures_of_its_counterpart(kind: type) -> None:
     view = PAIRS[kind]
     expected = {name for name in public(kind) if name not in FRAMEWORK.get(kind, set())}
@@ -119,7 +120,7 @@ def instance_names(kind: type) -> set[str]:
     return set(typing.get_type_hints(kind))
 
 
-@pytest.mark.parametrize("kind", [Turn, Tool, Session, Extension], ids=lambda kind: kind.__name__)
+@rows("kind", [Turn, Tool, Session, Extension])
 def test_every_attribute_of_an_object_is_there_on_the_blocking_one(kind: type) -> None:
     inner = set() if kind is Tool else {"tools", "background", "outlet", "feed"}
     attributes = {name for name in instance_names(kind) if not name.startswith("_")} - inner
@@ -159,7 +160,7 @@ def plain_handler(turn: BlockingTurn, *_: object) -> None:
     turn.say("plain")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("handler", "kind"),
     [
         (coroutine_handler, "async"),
@@ -241,7 +242,7 @@ async def test_a_notification_is_taken_on_the_loop() -> None:
 # --- every verb
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Path) -> None:  # noqa: PLR0915
     shown: list[Any] = []
 
@@ -302,7 +303,7 @@ async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Pa
     assert {"plan", "usage_update", "agent_thought_chunk"} <= {*heard.kinds} | {"plan"}
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@rows("edition", ["v1", "v2"])
 async def test_a_form_is_asked_from_a_thread(edition: str) -> None:
     def reply(turn: BlockingTurn) -> None:
         form = turn.elicit("Who?", {"name": {"type": "string"}})
@@ -381,7 +382,7 @@ async def test_an_option_handler_that_sets_the_option_again_without_an_end_fails
         assert answer["error"]["code"] == -32603
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), StopIteration(), ValueError("secret")])
+@rows("error", [SystemExit(3), KeyboardInterrupt(), StopIteration(), ValueError("secret")])
 async def test_whatever_a_handler_raises_ends_its_turn_and_nothing_else(error: BaseException) -> None:
     def reply(turn: BlockingTurn) -> None:
         if turn.text == "raise":
@@ -469,9 +470,7 @@ def swallow(turn: BlockingTurn) -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(
-    "work", [ask, wait_for_a_command, wait_for_the_client, compact, swallow], ids=lambda work: work.__name__
-)
+@rows("work", [ask, wait_for_a_command, wait_for_the_client, compact, swallow])
 async def test_a_cancel_reaches_the_verb_that_is_waited_for(work: Callable[[BlockingTurn], Any], edition: str) -> None:
     stage = Stage(work)
     async with served(agent_of(stage), edition) as hand:

@@ -14,7 +14,7 @@ import pytest
 
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, choose
+from tests.agent.rig import EDITIONS, Hand, Heard, choose
 from tests.forked import forked_python
 from tests.limits import limit
 
@@ -52,7 +52,7 @@ def left(child: ProcessTransport) -> list[str]:
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_fifty_turns_at_once_with_a_question_each_come_to_their_end(edition: str, tmp_path: Path) -> None:
     order = random.Random(13)
     async with running(tmp_path, edition) as (child, hand):

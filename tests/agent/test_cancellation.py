@@ -18,6 +18,7 @@ from accord.errors import LocalProtocolError
 from accord.session.client_requests import Prompt, PromptAnswered
 from tests.agent.rig import EDITIONS, ELICITS, IN_EVERY_EDITION, Hand, Heard, agent_of, allow, served, until
 from tests.agent.sessions import reopening
+from tests.tables import rows
 
 PERMISSION = "session/request_permission"
 ANSWERS_AT_THE_END = pytest.mark.parametrize("edition", ["v1", "v2_june"])
@@ -64,7 +65,7 @@ async def burst(hand: Hand, *messages: dict[str, Any]) -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("stored", [True, False], ids=["stored", "unstored"])
+@rows("stored", [True, False])
 async def test_a_handler_that_waits_is_cancelled_and_its_turn_says_so(edition: str, stored: bool) -> None:  # noqa: FBT001
     agent, ends = working(forever, stored=stored)
     async with served(agent, edition) as hand:
@@ -101,7 +102,7 @@ async def test_a_permission_that_is_waited_for_is_retired_and_its_late_answer_do
         assert await hand.drain() == []
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@rows("edition", ["v1", "v2"])
 async def test_a_form_that_is_waited_for_is_retired(edition: str) -> None:
     agent, ends = working(lambda turn: turn.elicit("Who?", {"name": {"type": "string"}}))
     async with served(agent, edition, ELICITS) as hand:
@@ -129,7 +130,7 @@ async def test_a_file_that_the_client_is_reading_is_not_waited_for() -> None:
     assert isinstance(ends[0], asyncio.CancelledError)
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_command_that_runs_is_ended(edition: str, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     program = f"import os,time; open({str(mark)!r},'w').write(str(os.getpid())); time.sleep(600)"
@@ -144,7 +145,7 @@ async def test_a_command_that_runs_is_ended(edition: str, tmp_path: Path) -> Non
         await until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "unstored"])
 async def test_a_say_that_waits_for_a_client_that_does_not_read_is_cancelled(edition: str, stored: bool) -> None:  # noqa: FBT001
     stuck: list[int] = []
@@ -259,7 +260,7 @@ async def test_what_a_handler_says_at_the_end_comes_before_the_end(edition: str)
         assert await hand.drain() == []
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_handler_that_goes_on_forever_is_left_behind(
     edition: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
@@ -353,7 +354,7 @@ async def test_a_cancel_where_nothing_goes_on_says_nothing(edition: str) -> None
         assert (await hand.turn(session)).stop_reason == "end_turn"
 
 
-@ANSWERS_AT_THE_END
+@rows("edition", ["v1", "v2_june"])
 async def test_a_cancel_answers_all_prompts_of_the_session_as_cancelled_in_order(edition: str) -> None:
     agent, ends = working(forever)
     async with served(agent, edition) as hand:
@@ -404,7 +405,7 @@ async def test_a_prompt_that_comes_after_the_cancel_is_served(edition: str) -> N
 # --- one request taken back
 
 
-@ANSWERS_AT_THE_END
+@rows("edition", ["v1", "v2_june"])
 async def test_a_running_prompt_that_is_taken_back_is_cancelled_alone(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         await turn.say("begun")
@@ -447,7 +448,7 @@ async def test_a_held_prompt_that_is_taken_back_never_begins(edition: str) -> No
     assert texts == ["first"]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 async def test_a_held_prompt_that_is_taken_back_before_its_request_began_never_begins(edition: str) -> None:
     gate = asyncio.Event()
     texts: list[str] = []
@@ -479,7 +480,7 @@ async def test_a_held_prompt_that_is_taken_back_before_its_request_began_never_b
     assert texts == ["first"]
 
 
-@ANSWERS_AT_THE_END
+@rows("edition", ["v1", "v2_june"])
 async def test_a_first_prompt_that_is_taken_back_before_its_request_began_is_cancelled(edition: str) -> None:
     agent, _ = working(forever)
     async with served(agent, edition) as hand:
@@ -546,7 +547,7 @@ async def test_taking_back_a_prompt_that_ends_just_now_changes_nothing(edition: 
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("error", [OSError("cannot"), LocalProtocolError("cannot"), asyncio.CancelledError()])
+@rows("error", [OSError("cannot"), LocalProtocolError("cannot"), asyncio.CancelledError()])
 async def test_what_cannot_be_tidied_up_does_not_keep_a_turn_from_its_end(edition: str, error: BaseException) -> None:
     async def reply(turn: Turn) -> None:
         async def fail() -> None:

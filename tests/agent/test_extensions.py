@@ -11,8 +11,9 @@ import pytest
 from accord.agent import Agent, Extension, Turn
 from accord.errors import LocalProtocolError, PermissionDenied, RequestError
 from accord.stores import MemoryStore
-from tests.agent.rig import IN_EVERY_EDITION, agent_of, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, agent_of, served
 from tests.agent.sessions import error_of, reopening
+from tests.tables import rows
 
 TRACE = {"traceparent": "00-aa-bb-01", "tracestate": "x=1", "baggage": "user=1"}
 
@@ -85,7 +86,7 @@ async def test_what_nobody_registered_is_not_found_or_passed_over(edition: str) 
         assert await hand.is_alive()
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_failing_extension_says_nothing_of_itself(edition: str, caplog: pytest.LogCaptureFixture) -> None:
     agent = agent_of(nothing)
 
@@ -118,7 +119,7 @@ class Panic(BaseException):
     """An exception beside `Exception`."""
 
 
-@pytest.mark.parametrize("error", [Panic("secret"), SystemExit(3)], ids=lambda error: type(error).__name__)
+@rows("error", [Panic("secret"), SystemExit(3)])
 async def test_an_extension_that_raises_beside_exception_is_answered_and_others_too(
     error: BaseException,
 ) -> None:

@@ -12,7 +12,7 @@ from accord.agent import Agent, Turn
 from accord.coder import make_agent
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
-from tests.agent.rig import IN_EVERY_EDITION, served
+from tests.agent.rig import EDITIONS, served
 from tests.agent.sessions import messages, reopen
 
 CUT = "half \ud83d and \udcff"
@@ -43,7 +43,7 @@ def keeping(store: Store) -> tuple[Agent, list[object]]:
 
 
 @STORES
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_half_a_character_is_kept_and_the_session_goes_on(kind: str, edition: str, tmp_path: Path) -> None:
     with stores(kind, tmp_path) as (store, again):
         agent, _ = keeping(store)

@@ -12,8 +12,9 @@ from accord.agent import Agent, Turn
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from accord.transport import memory_pair
-from tests.agent.rig import IN_EVERY_EDITION, Hand, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, served
 from tests.agent.sessions import FORKS
+from tests.tables import rows
 
 TERMINAL_LOGIN: dict[str, dict[str, Any]] = {
     "v1": {"auth": {"terminal": True}},
@@ -76,7 +77,7 @@ async def test_mcp_is_offered_by_agents_that_use_it(edition: str) -> None:
         assert mcp_transports(hand) == ({"http", "sse"} if edition == "v1" else {"stdio", "http"})
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_with_a_package_for_mcp_that_is_too_old_no_addresses_are_offered(
     edition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +233,7 @@ def test_prompts_accept_only_kinds_that_exist() -> None:
         agent().prompt(accepts={"video"})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["", "/plan", "two words", "a/b"])
+@rows("name", ["", "/plan", "two words", "a/b"])
 def test_the_name_of_a_command_is_one_word(name: str) -> None:
     with pytest.raises(ValueError, match="one word"):
         agent().command(name, "Does something")

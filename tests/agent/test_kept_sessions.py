@@ -12,7 +12,7 @@ from accord.session.content import Text
 from accord.session.event import Event, MessageChanged, MessageChunk, StateChanged, ToolChanged
 from accord.stores import MemoryStore, SessionRecord, SqliteStore
 from accord.stores.interface import PAGE_EVENTS, Store
-from tests.agent.rig import IN_EVERY_EDITION, agent_of, served
+from tests.agent.rig import EDITIONS, agent_of, served
 from tests.agent.sessions import CWD, messages, reopen, reopening
 
 MESSAGES = 3000
@@ -56,7 +56,7 @@ async def fill(store: Store, count: int = MESSAGES) -> None:
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("replay", [True, False])
 async def test_no_more_than_a_page_is_read_at_once(edition: str, *, replay: bool) -> None:
     store = Counting()
@@ -73,7 +73,7 @@ async def test_no_more_than_a_page_is_read_at_once(edition: str, *, replay: bool
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_is_opened_while_a_long_one_is_told(edition: str, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "sessions.db")
     await fill(store)
@@ -89,7 +89,7 @@ async def test_a_session_is_opened_while_a_long_one_is_told(edition: str, tmp_pa
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_was_broken_off_far_from_the_end_of_the_log_is_healed(edition: str) -> None:
     store = Counting()
     await store.create(SessionRecord("long", CWD, 1.0, 1.0))

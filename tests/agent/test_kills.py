@@ -23,7 +23,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.agent.received import Received
-from tests.agent.rig import IN_EVERY_EDITION
+from tests.agent.rig import EDITIONS
 from tests.forked import forked_python
 from tests.limits import limit
 from tests.stores.places import IN_BOTH_STORES, IN_BOTH_STORES_LONG, is_database
@@ -348,7 +348,7 @@ async def test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_star
 @pytest.mark.rotated("edition")
 @pytest.mark.timeout(300)
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_a_client_received_survives_every_kill(
     edition: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -359,7 +359,7 @@ async def test_what_a_client_received_survives_every_kill(
 @pytest.mark.rotated("place")
 @pytest.mark.timeout(1800)
 @IN_BOTH_STORES
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_a_client_received_survives_two_hundred_kills_in_three_editions(
     edition: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from accord.agent import Agent, Turn
 from accord.errors import AuthRequired, RequestError
 from accord.stores import MemoryStore
 from tests.agent.rig import IN_EVERY_EDITION, Hand, served
 from tests.agent.sessions import CWD, error_of, reopening
+from tests.tables import rows
 
 LOGIN = {"v1": "authenticate", "v2": "auth/login", "v2_june": "authenticate"}
 LOGOUT = {"v1": "logout", "v2": "auth/logout", "v2_june": "logout"}
@@ -164,7 +163,7 @@ async def test_an_agent_without_logins_is_open_and_says_that_it_needs_none(editi
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("way", ["false", "raises", "refuses"])
+@rows("way", ["false", "raises", "refuses"])
 async def test_a_login_that_fails_leaves_the_gate_closed(edition: str, way: str) -> None:
     made = agent()
 

@@ -19,7 +19,7 @@ from accord.session.event import ToolChanged
 from accord.stores import MemoryStore, SqliteStore
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
-from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
+from tests.agent.rig import EDITIONS, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
 from tests.forked import forked_python
@@ -90,7 +90,7 @@ def assert_in_use(answer: dict[str, Any], session: str) -> None:
 
 @pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(
     edition: str, place: str
 ) -> None:
@@ -110,7 +110,7 @@ async def test_a_session_that_another_process_has_open_is_refused_and_its_work_g
 
 @pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, place: str) -> None:
     async with program(place, edition) as one, program(place, edition) as other:
         session = await one.hand.new_session()
@@ -126,7 +126,7 @@ async def test_a_session_that_was_closed_can_be_opened_by_another_process(editio
 @pytest.mark.usefixtures("short_graces")
 @pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("end", ["killed", "ended"])
 async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, place: str) -> None:
     async with program(place, edition) as other:
@@ -143,7 +143,7 @@ async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: 
 
 @pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, place: str) -> None:
     async with program(place, edition) as one, program(place, edition, "read_only") as other:
         session, prompt = await working(one.hand)
@@ -203,7 +203,7 @@ async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edi
 
 @pytest.mark.rotated("edition")
 @IN_BOTH_STORES_LONG
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, place: str) -> None:
     go = asyncio.Event()
 
@@ -225,7 +225,7 @@ async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(editio
     assert "failed" not in await statuses(place, session)
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_could_not_be_opened_is_released(edition: str, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "sessions.db")
     agent = agent_of(lambda turn: turn.say("said"), store=store)

@@ -12,6 +12,7 @@ import pytest
 from accord.agent import Turn
 from accord.stores import MemoryStore
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, choose, served, until
+from tests.tables import rows
 from tests.transport.processes import runs, until as soon
 
 
@@ -69,7 +70,7 @@ async def test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answere
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("way", ["returns", "raises", "finishes otherwise"])
+@rows("way", ["returns", "raises", "finishes otherwise"])
 async def test_a_cancelled_turn_is_cancelled_whatever_its_handler_makes_of_it(edition: str, way: str) -> None:
     async def reply(turn: Turn) -> None:
         await turn.say("here")
@@ -126,7 +127,7 @@ async def start_and_wait(turn: Turn) -> None:
     await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("edition", ["v2", "v2_june"])
+@rows("edition", ["v2", "v2_june"])
 async def test_a_cancelled_turn_ends_the_command_that_it_started(edition: str, tmp_path: Path) -> None:
     async with served(agent_of(start_and_wait), edition) as hand:
         session = await hand.new_session(str(tmp_path))

@@ -32,6 +32,7 @@ from accord.session.tool import Shown, TerminalView
 from accord.stores import MemoryStore, SessionRecord, SqliteStore
 from accord.stores.interface import Store
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, served, until
+from tests.tables import rows
 
 
 class GatedStore(MemoryStore):
@@ -62,7 +63,7 @@ class GatedStore(MemoryStore):
 # --- order
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("stored", ["memory", "sqlite", "nothing"])
 async def test_what_is_told_from_several_tasks_arrives_in_the_order_in_which_it_was_told(
     edition: str, stored: str, tmp_path: Path
@@ -131,7 +132,7 @@ async def test_nothing_is_on_the_wire_before_it_is_kept(edition: str) -> None:
 # --- pressure
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "unstored"])
 async def test_a_client_that_does_not_read_costs_a_bounded_amount_of_memory(edition: str, stored: bool) -> None:  # noqa: FBT001
     said = 0
@@ -163,7 +164,7 @@ async def test_a_client_that_does_not_read_costs_a_bounded_amount_of_memory(edit
 # --- a store that fails
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_cannot_be_kept_is_not_sent_and_ends_the_turn_with_an_error(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -242,7 +243,7 @@ async def test_a_last_word_that_cannot_be_kept_fails_the_turn(edition: str) -> N
     assert heard.text == ""
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2_june"])
+@rows("edition", ["v1", "v2_june"])
 async def test_an_end_that_cannot_be_kept_is_answered_with_an_error(edition: str) -> None:
     store = GatedStore()
 
@@ -277,7 +278,7 @@ async def test_a_handler_that_does_not_care_that_nothing_can_be_kept_is_left_beh
     assert heard.error["data"] == {"reason": "store_full"}
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_client_that_leaves_while_its_prompt_is_being_kept_harms_nothing(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -334,7 +335,7 @@ async def test_what_no_edition_can_write_down_fails_the_turn_and_the_rest_is_sai
 # --- opening
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "unstored"])
 async def test_what_is_told_while_the_session_is_being_opened_leaves_after_the_answer(
     edition: str,
@@ -517,7 +518,7 @@ async def test_states_are_told_even_if_nothing_can_be_kept() -> None:
     await until(lambda: len(failures) == 2)
 
 
-@pytest.mark.parametrize(
+@rows(
     "event",
     [
         chunk("x" * 1000),
@@ -526,7 +527,6 @@ async def test_states_are_told_even_if_nothing_can_be_kept() -> None:
         MessageChunk("agent", Unknown("_x", {"x" * 1000: b"x"}), "m"),
         InfoChanged(title="x" * 1000),
     ],
-    ids=lambda event: type(event).__name__,
 )
 async def test_an_event_weighs_what_it_holds(event: Event) -> None:
     wire = Wire()
@@ -554,7 +554,7 @@ async def test_an_event_weighs_what_it_holds(event: Event) -> None:
     await publisher.close()
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 async def test_two_sessions_do_not_wait_for_each_other(edition: str) -> None:
     gate = asyncio.Event()
 
@@ -603,7 +603,7 @@ class BusyWire(Wire):
         await super().notify(method, params)
 
 
-@pytest.mark.parametrize("closed_for", [0, 1, 2, 3, 1000])
+@rows("closed_for", [0, 1, 2, 3, 1000])
 async def test_each_event_is_said_once_and_in_order_however_often_the_wire_is_closed(closed_for: int) -> None:
     wire = BusyWire(closed_for)
     publisher = publisher_on(wire)

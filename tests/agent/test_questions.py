@@ -12,10 +12,11 @@ from accord.agent.question import ALLOW_OPTIONS
 from accord.errors import LocalProtocolError, RequestError
 from accord.session.option import PermissionOption
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Answer, Heard, agent_of, allow, choose, served
+from tests.tables import rows
 
 PERMISSION = "session/request_permission"
 ELICITATION = "elicitation/create"
-WITH_FORMS = pytest.mark.parametrize("edition", ["v1", "v2"])
+WITH_FORMS = rows("edition", ["v1", "v2"])
 
 
 async def run(handler: Any, edition: str, answer: Answer | None = None, **capabilities: Any) -> Heard:
@@ -63,8 +64,8 @@ async def test_a_line_for_a_shell_is_asked_as_it_is(edition: str) -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("subject", ["tool", "bare", "command"])
-@pytest.mark.parametrize(
+@rows("subject", ["tool", "bare", "command"])
+@rows(
     ("answer", "meaning"),
     [
         (choose("allow"), "True True False allow"),
@@ -74,7 +75,6 @@ async def test_a_line_for_a_shell_is_asked_as_it_is(edition: str) -> None:
         (lambda _: {"outcome": {"outcome": "cancelled"}}, "False False False None"),
         (lambda _: {"outcome": {"outcome": "_postponed", "until": "later"}}, "False False False None"),
     ],
-    ids=["allow", "always", "reject", "not-offered", "cancelled", "unknown"],
 )
 async def test_only_an_option_that_was_offered_and_allows_is_a_permission(
     edition: str, subject: str, answer: Answer, meaning: str
@@ -87,8 +87,8 @@ async def test_only_an_option_that_was_offered_and_allows_is_a_permission(
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("subject", ["bare", "command"])
-@pytest.mark.parametrize(("option", "status"), [("allow", "completed"), ("reject", "failed")])
+@rows("subject", ["bare", "command"])
+@rows(("option", "status"), [("allow", "completed"), ("reject", "failed")])
 async def test_a_question_about_no_tool_call_leaves_none_open(
     edition: str, subject: str, option: str, status: str
 ) -> None:
@@ -196,7 +196,7 @@ async def test_own_options_are_offered_and_the_meta_of_the_prompt_goes_with_the_
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("options", [[], [ALLOW_OPTIONS[0], ALLOW_OPTIONS[0]]], ids=["none", "twice"])
+@rows("options", [[], [ALLOW_OPTIONS[0], ALLOW_OPTIONS[0]]])
 async def test_a_question_without_different_options_is_the_authors_mistake(edition: str, options: Any) -> None:
     async def reply(turn: Turn) -> None:
         with pytest.raises(ValueError, match="options"):
@@ -253,7 +253,7 @@ def test_a_permission_that_nobody_gave_allows_nothing() -> None:
 
 
 @WITH_FORMS
-@pytest.mark.parametrize(
+@rows(
     ("answer", "meaning"),
     [
         ({"action": "accept", "content": {"name": "Ada"}}, "accept True {'name': 'Ada'}"),
@@ -262,7 +262,6 @@ def test_a_permission_that_nobody_gave_allows_nothing() -> None:
         ({"action": "cancel"}, "cancel False {}"),
         ({"action": "_later"}, "cancel False {}"),
     ],
-    ids=["accept", "empty", "decline", "cancel", "unknown"],
 )
 async def test_a_form_is_asked_and_its_answer_means_what_it_says(
     edition: str, answer: dict[str, Any], meaning: str

@@ -21,7 +21,7 @@ from accord.errors import ConnectionLost, LocalProtocolError
 from accord.stores import MemoryStore, SqliteStore
 from accord.transport import Transport, memory_pair, spawn
 from accord.transport.interface import ProcessTransport
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served
+from tests.agent.rig import EDITIONS, Hand, Heard, agent_of, served
 from tests.agent.sessions import error_of, messages, reopen
 from tests.forked import forked_python
 from tests.limits import limit
@@ -72,7 +72,7 @@ async def running(state: Path, edition: str = "v1", *, fresh: bool = False) -> A
         await child.close()
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_program_serves_the_client_that_started_it(edition: str, tmp_path: Path) -> None:
     async with running(tmp_path, edition, fresh=edition == "v1") as program:
         session = await program.hand.new_session(str(tmp_path))
@@ -151,7 +151,7 @@ async def test_sessions_are_kept_in_the_state_folder_for_their_owner_alone(tmp_p
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_two_programs_share_one_database(edition: str, tmp_path: Path) -> None:
     async with running(tmp_path, edition) as one, running(tmp_path, edition) as other:
         first = await one.hand.new_session(str(tmp_path))

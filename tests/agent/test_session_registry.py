@@ -18,7 +18,7 @@ from accord.session.client_requests import NewSession
 from accord.session.event import InfoChanged
 from accord.stores import MemoryStore
 from accord.transport import memory_pair
-from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, served
+from tests.agent.rig import EDITIONS, Heard, agent_of, served
 from tests.agent.sessions import CWD
 
 
@@ -56,7 +56,7 @@ class Failing(Hanging):
         raise StoreError("no space", reason="full")
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -113,7 +113,7 @@ async def test_a_client_that_vanishes_while_the_store_hangs_is_let_go(caplog: py
 
 @pytest.mark.usefixtures("short_graces")
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
     edition: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +143,7 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
 
 @pytest.mark.usefixtures("short_graces")
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_client_that_vanishes_while_a_session_is_opened_leaves_none(edition: str) -> None:
     store = MemoryStore()
     agent = agent_of(lambda _: None, store=store)

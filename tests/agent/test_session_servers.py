@@ -11,7 +11,7 @@ import pytest
 
 from accord.agent import Session, Turn
 from accord.agent.mcp import McpServers
-from tests.agent.rig import IN_EVERY_EDITION, agent_of, served
+from tests.agent.rig import EDITIONS, agent_of, served
 from tests.agent.sessions import reopen
 from tests.limits import limit
 from tests.transport.processes import until
@@ -27,7 +27,7 @@ def server(edition: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("replay", [True, False])
 async def test_a_session_that_is_opened_again_while_it_is_open_has_the_servers_of_the_last_request(
     edition: str,
@@ -56,7 +56,7 @@ async def test_a_session_that_is_opened_again_while_it_is_open_has_the_servers_o
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_running_turn_keeps_the_servers_that_it_uses_until_its_end(edition: str) -> None:
     opened, goes_on = asyncio.Event(), asyncio.Event()
     seen: list[McpServers] = []
@@ -81,7 +81,7 @@ async def test_a_running_turn_keeps_the_servers_that_it_uses_until_its_end(editi
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_is_closed_while_its_servers_change_leaves_none_of_them(edition: str) -> None:
     seen: list[Session] = []
 

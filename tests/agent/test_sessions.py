@@ -25,8 +25,9 @@ from accord.session.option import Command
 from accord.session.tool import Shown
 from accord.stores import MemoryStore, SessionRecord, SqliteStore
 from accord.workspace import PathOutsideRoots
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
+from tests.tables import rows
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -111,7 +112,7 @@ async def test_further_directories_belong_to_the_roots(edition: str, tmp_path: P
     assert listed[0]["additionalDirectories"] == more
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("replay", [True, False])
 async def test_a_session_that_is_opened_again_while_it_is_open_has_the_directories_of_the_last_request(
     edition: str,
@@ -219,7 +220,7 @@ async def one_talk(hand: Hand) -> tuple[str, Heard]:
     return session, await hand.turn(session, "hello")
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_the_whole_conversation_is_told_again_before_the_answer(edition: str) -> None:
     agent = agent_of(converse)
     async with served(agent, edition) as hand:
@@ -258,7 +259,7 @@ async def test_without_replay_nothing_of_the_conversation_is_told(edition: str) 
         assert await idle(hand) == []
 
 
-@pytest.mark.parametrize("replay", [True, False])
+@rows("replay", [True, False])
 async def test_one_state_stands_before_each_answer_in_v2(*, replay: bool) -> None:
     agent = agent_of(converse)
     async with served(agent, "v2") as hand:
@@ -390,7 +391,7 @@ async def test_what_is_on_its_way_out_when_a_load_comes_is_not_told_behind_it(ed
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_streams_during_a_load_is_told_once(edition: str, tmp_path: Path) -> None:
     stop = asyncio.Event()
     words: list[str] = []
@@ -496,7 +497,7 @@ async def test_a_load_that_comes_during_a_close_opens_the_session_anew(edition: 
 # --- after a restart
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_outlives_its_process_with_its_state_and_its_title(edition: str, tmp_path: Path) -> None:
     states: list[Any] = []
 
@@ -604,7 +605,7 @@ async def test_an_author_without_a_store_is_told_that_nothing_is_kept() -> None:
 # --- lists
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_list_has_pages_and_every_session_once_the_newest_first(edition: str) -> None:
     async with served(agent_of(echo), edition) as hand:
         made = [await hand.new_session() for _ in range(120)]
@@ -759,7 +760,7 @@ async def test_a_close_that_is_taken_back_closes_all_the_same(edition: str) -> N
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("closed", [True, False])
+@rows("closed", [True, False])
 async def test_a_deleted_session_is_neither_listed_nor_found(edition: str, *, closed: bool) -> None:
     async with served(agent_of(echo), edition) as hand:
         session, _ = await one_talk(hand)
@@ -775,7 +776,7 @@ async def test_a_deleted_session_is_neither_listed_nor_found(edition: str, *, cl
 # --- fork
 
 
-@pytest.mark.parametrize("edition", FORKS)
+@rows("edition", FORKS)
 async def test_a_fork_begins_as_a_copy_and_goes_its_own_way(edition: str) -> None:
     async def remember(turn: Turn) -> None:
         await turn.save([*(turn.session.state or []), turn.text])
@@ -799,7 +800,7 @@ async def test_a_fork_begins_as_a_copy_and_goes_its_own_way(edition: str) -> Non
         assert error["data"] == {"sessionId": "nobody"}
 
 
-@pytest.mark.parametrize("edition", FORKS)
+@rows("edition", FORKS)
 async def test_a_fork_of_a_session_that_is_not_open_works_too(edition: str) -> None:
     agent = agent_of(echo, drafts=True)
     async with served(agent, edition) as hand:
@@ -811,7 +812,7 @@ async def test_a_fork_of_a_session_that_is_not_open_works_too(edition: str) -> N
     assert messages(heard) == [("user", "hello"), ("agent", "You said: hello")]
 
 
-@pytest.mark.parametrize("edition", FORKS)
+@rows("edition", FORKS)
 async def test_a_fork_that_its_author_refuses_leaves_nothing_behind(edition: str) -> None:
     agent = agent_of(echo, drafts=True)
     async with served(agent, edition) as hand:
@@ -894,7 +895,7 @@ async def test_work_beside_the_turns_that_fails_is_logged_and_harms_nobody(caplo
 
 @pytest.mark.usefixtures("short_graces")
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_client_that_vanishes_ends_its_turns_and_the_history_is_whole(edition: str) -> None:
     store, ended = MemoryStore(), asyncio.Event()
 

@@ -15,8 +15,9 @@ from accord.protocol.model import Unknown
 from accord.session.option import Choice, Group, Toggle
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, served
 from tests.agent.sessions import CWD, error_of, reopen
+from tests.tables import rows
 
 TOGGLES: dict[str, dict[str, Any]] = {"v1": {"session": {"configOptions": {"boolean": {}}}}, "v2": {}, "v2_june": {}}
 
@@ -148,7 +149,7 @@ async def test_a_client_sets_an_option_and_gets_all_of_them(edition: str) -> Non
         assert "max" in (await hand.turn(session)).text
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@rows("edition", ["v1", "v2"])
 async def test_a_client_sets_an_option_on_and_off(edition: str) -> None:
     async with served(agent(), edition, TOGGLES[edition]) as hand:
         session = (await opened(hand))["sessionId"]
@@ -337,7 +338,7 @@ async def test_an_agent_without_modes_and_models_says_so() -> None:
 # --- after a restart
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_values_outlive_their_process(edition: str, tmp_path: Path) -> None:
     for round_ in range(2):
         store = SqliteStore(tmp_path / "sessions.db")
@@ -403,7 +404,7 @@ def test_settings_pass_over_what_they_do_not_know() -> None:
     assert settings.model is None
 
 
-@pytest.mark.parametrize("category", ["other", "permission", "", "Mode"])
+@rows("category", ["other", "permission", "", "Mode"])
 def test_a_category_that_the_protocol_reserves_is_refused(category: str) -> None:
     made = Agent("tested", store=None)
     with pytest.raises(ValueError, match="category"):
@@ -412,7 +413,7 @@ def test_a_category_that_the_protocol_reserves_is_refused(category: str) -> None
         made.toggle("web", "Web", category=category)
 
 
-@pytest.mark.parametrize("category", [None, "mode", "model", "model_config", "thought_level", "_language"])
+@rows("category", [None, "mode", "model", "model_config", "thought_level", "_language"])
 def test_a_category_of_the_protocol_or_of_ones_own_is_taken(category: str | None) -> None:
     made = Agent("tested", store=None)
     made.select("language", "Language", ["en"], category=category)

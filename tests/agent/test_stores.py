@@ -19,6 +19,7 @@ from accord.session.event import Event
 from accord.stores import MemoryStore, SqliteStore
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
+from tests.tables import rows
 
 MARK = "/home/somebody/secret.db"
 SENTENCES = {
@@ -34,7 +35,7 @@ SENTENCES = {
     "unreadable": "update it",
     "failed": "could not be kept",
 }
-REASONS = pytest.mark.parametrize("reason", SENTENCES)
+REASONS = rows("reason", SENTENCES)
 NEW = {"cwd": CWD, "mcpServers": []}
 
 
@@ -90,7 +91,7 @@ async def test_a_session_that_cannot_be_kept_is_not_opened(edition: str, reason:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("call", ["get", "read", "state"])
+@rows("call", ["get", "read", "state"])
 async def test_a_session_that_cannot_be_read_is_not_opened(edition: str, call: str) -> None:
     store = Breaking()
     agent = echoing(store)
@@ -107,7 +108,7 @@ async def test_a_session_that_cannot_be_read_is_not_opened(edition: str, call: s
         assert messages(await reopen(hand, session)) == [("user", "hello"), ("agent", "You said: hello")]
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_the_log_names_the_file_that_cannot_be_used(
     edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -145,7 +146,7 @@ async def test_sessions_that_cannot_be_listed_or_forgotten_are_told_so(edition: 
         assert (await hand.request("session/delete", {"sessionId": session}))["result"] == {}
 
 
-@pytest.mark.parametrize("edition", FORKS)
+@rows("edition", FORKS)
 async def test_a_fork_that_cannot_be_kept_is_not_opened(edition: str) -> None:
     store = Breaking()
     async with served(echoing(store, drafts=True), edition) as hand:
@@ -158,7 +159,7 @@ async def test_a_fork_that_cannot_be_kept_is_not_opened(edition: str) -> None:
         assert [info["sessionId"] for info in listed] == [session]
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_session_that_could_not_be_opened_nor_forgotten_is_logged(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -177,8 +178,8 @@ async def test_a_session_that_could_not_be_opened_nor_forgotten_is_logged(
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("call", ["patch", "queue", "commit"])
-@pytest.mark.parametrize("reason", ["full", "busy", "damaged"])
+@rows("call", ["patch", "queue", "commit"])
+@rows("reason", ["full", "busy", "damaged"])
 async def test_no_turn_runs_whose_prompt_was_not_kept(edition: str, call: str, reason: str) -> None:
     store = Breaking()
     calls: list[str] = []
@@ -235,7 +236,7 @@ async def test_a_store_that_fails_in_a_turn_ends_it_with_what_to_do(edition: str
         store.fails = set()
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open: run it on Linux or macOS")
 async def test_a_turn_whose_database_is_deleted_ends_with_an_error(
     edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -346,7 +347,7 @@ def large(session: str) -> dict[str, Any]:
     return {"sessionId": session, "prompt": [{"type": "text", "text": "x" * 400_000}]}
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_full_disk_ends_no_session(edition: str, tmp_path: Path) -> None:
     calls: list[str] = []
     path = tmp_path / "sessions.db"
@@ -361,7 +362,7 @@ async def test_a_full_disk_ends_no_session(edition: str, tmp_path: Path) -> None
     assert calls == ["one", "two"]
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_read_only_file_still_shows_its_sessions(edition: str, tmp_path: Path) -> None:
     calls: list[str] = []
     async with on_file(tmp_path / "sessions.db", edition, calls) as (hand, store):
@@ -379,7 +380,7 @@ async def test_a_read_only_file_still_shows_its_sessions(edition: str, tmp_path:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(
+@rows(
     ("reason", "statement"),
     [("newer", "PRAGMA user_version = 1000"), ("foreign", "PRAGMA application_id = 9"), ("damaged", "")],
 )

@@ -14,7 +14,8 @@ import accord
 from accord.agent import Agent, Turn
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
-from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, allow, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Heard, agent_of, allow, served
+from tests.tables import rows
 
 PERMISSION = "session/request_permission"
 Wish: TypeAlias = Literal["1", "2", "2-june"]
@@ -77,7 +78,7 @@ async def say_everything(turn: Turn) -> None:
     turn.finish(M("max_tokens"))
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_whatever_an_agent_says_may_be_a_string_of_a_subclass(edition: str, kind: str, tmp_path: Path) -> None:
     texts: list[str] = []
@@ -111,7 +112,7 @@ async def test_whatever_an_agent_says_may_be_a_string_of_a_subclass(edition: str
     assert "meta" in texts
 
 
-@pytest.mark.parametrize("edition", ["1", "2-june", "2"])
+@rows("edition", ["1", "2-june", "2"])
 async def test_whatever_a_client_says_may_be_a_string_of_a_subclass(edition: Wish, tmp_path: Path) -> None:
     seen: list[Any] = []
     agent = Agent("listener", store=MemoryStore())
@@ -151,7 +152,7 @@ async def test_an_error_may_say_it_too() -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@rows("kind", ["memory", "sqlite"])
 async def test_models_and_dataclasses_are_input_output_and_state(edition: str, kind: str, tmp_path: Path) -> None:
     order = Order(item="tea", path=Path("/shelf/3"))
     states: list[Any] = []

@@ -12,6 +12,7 @@ import pytest
 from accord.agent.threads import HandlerScope, HandlerThreads
 from tests.agent.rig import until
 from tests.limits import limit
+from tests.tables import rows
 
 BOUND_SECONDS = limit(20.0)
 NAME = "accord-handler"
@@ -125,7 +126,7 @@ async def test_a_grace_that_is_over_is_not_waited_for_again() -> None:
     await none_is_left()
 
 
-@pytest.mark.parametrize("verb", ["wait", "raise", "misuse"])
+@rows("verb", ["wait", "raise", "misuse"])
 async def test_a_verb_gives_its_result_or_raises_in_the_thread(verb: str) -> None:
     threads = HandlerThreads()
     scope = HandlerScope(threads, asyncio.get_running_loop())

@@ -11,8 +11,9 @@ from accord.agent import Agent, BlockingTurn, TokenUsage, Turn
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, served
+from tests.tables import rows
 
-IN_EDITIONS_WITH_A_PLACE = pytest.mark.parametrize("edition", ["v1", "v2"])
+IN_EDITIONS_WITH_A_PLACE = rows("edition", ["v1", "v2"])
 
 SAID = {"totalTokens": 160, "inputTokens": 110, "outputTokens": 50, "thoughtTokens": 20, "cachedReadTokens": 40}
 ORIGINAL = {
@@ -66,7 +67,7 @@ async def test_june_has_no_place_for_it_however_it_is_spoken() -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("drafts", [False, True])
+@rows("drafts", [False, True])
 async def test_a_turn_that_counted_nothing_says_nothing_of_it(edition: str, drafts: bool) -> None:  # noqa: FBT001
     async def reply(turn: Turn) -> None:
         await turn.say("hello")
@@ -118,7 +119,7 @@ async def test_a_turn_that_fails_says_it_where_the_end_is_a_state() -> None:
     assert end["usage"] == {"totalTokens": 10, "inputTokens": 7, "outputTokens": 3}
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2_june"])
+@rows("edition", ["v1", "v2_june"])
 async def test_an_answer_that_is_an_error_has_no_place_for_it(edition: str) -> None:
     async def fail(turn: Turn) -> None:
         turn.add_token_usage(7, 3)
@@ -203,7 +204,7 @@ def _kept(reply: Any, store: MemoryStore) -> Agent:
     return agent_of(reply, store=store, drafts=True)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("counts", "error"),
     [
         ({"input_tokens": -1, "output_tokens": 0}, ValueError),

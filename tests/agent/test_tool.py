@@ -17,7 +17,8 @@ from accord.jsonrpc.plain import plain
 from accord.protocol.model import Unknown
 from accord.session.content import Image, Text
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
-from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Heard, agent_of, served
+from tests.tables import rows
 
 SECRET = "/home/ada/secret-token-4711"  # noqa: S105 - what must not leak
 
@@ -106,7 +107,7 @@ async def test_what_a_failing_handler_leaves_open_fails_with_its_turn(edition: s
         assert heard.messages[-1] is heard.answer
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_tool_that_fails_is_a_failed_call_and_the_turn_goes_on(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -183,7 +184,7 @@ async def test_what_is_shown_and_streamed_comes_in_order_and_what_replaces_it_is
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(("old", "new", "operation"), [(None, "b", "add"), ("a", None, "delete"), ("a", "b", "modify")])
+@rows(("old", "new", "operation"), [(None, "b", "add"), ("a", None, "delete"), ("a", "b", "modify")])
 async def test_a_diff_is_shown_with_absolute_paths(
     edition: str, old: str | None, new: str | None, operation: str
 ) -> None:
@@ -262,7 +263,7 @@ async def test_what_is_no_json_is_told_to_the_author_at_once_and_harms_nothing(e
     assert heard.stop_reason == "end_turn"
 
 
-@pytest.mark.parametrize("value", [{"path": "a"}, {"paths": ["a"], "deep": {"path": "a"}}, ["a"]])
+@rows("value", [{"path": "a"}, {"paths": ["a"], "deep": {"path": "a"}}, ["a"]])
 @IN_EVERY_EDITION
 async def test_input_and_output_are_what_they_were_when_they_were_given(edition: str, value: Any) -> None:
     mine = copy.deepcopy(value)
@@ -278,7 +279,7 @@ async def test_input_and_output_are_what_they_were_when_they_were_given(edition:
     assert (call["rawInput"], call["rawOutput"]) == (value, value)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -26,6 +26,7 @@ from accord.session.event import Noticed, PlanEntry
 from accord.stores import MemoryStore
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served
 from tests.agent.sessions import messages, reopen
+from tests.tables import rows
 
 SECRET = "/home/ada/secret-token-4711"  # noqa: S105 - what must not leak
 NOTING: dict[str, Any] = {"session": {"notices": {}, "compaction": {}}}
@@ -85,7 +86,7 @@ async def test_a_slash_command_has_a_handler_of_its_own_and_others_come_as_promp
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("in_thread", [False, True])
+@rows("in_thread", [False, True])
 async def test_the_handler_of_a_command_may_want_the_turn_alone(edition: str, in_thread: bool) -> None:  # noqa: FBT001
     agent = agent_of(lambda _: None)
 
@@ -100,7 +101,7 @@ async def test_the_handler_of_a_command_may_want_the_turn_alone(edition: str, in
         assert (await hand.turn(await hand.new_session(), "/clear all")).text == "clear all"
 
 
-@pytest.mark.parametrize("handler", [lambda: None, lambda turn, argument, more: (turn, argument, more)])
+@rows("handler", [lambda: None, lambda turn, argument, more: (turn, argument, more)])
 def test_a_handler_that_a_command_cannot_call_is_refused_at_once(handler: Any) -> None:
     agent = Agent("commands", store=None)
     with pytest.raises(TypeError):
@@ -128,12 +129,8 @@ REGISTER: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    "handler",
-    [yields_later, yields, functools.partial(yields), 5],
-    ids=["an async generator", "a generator", "a partial generator", "no function"],
-)
-@pytest.mark.parametrize("name", REGISTER)
+@rows("handler", [yields_later, yields, functools.partial(yields), 5])
+@rows("name", REGISTER)
 def test_a_handler_whose_call_would_do_nothing_is_refused_at_once(name: str, handler: Any) -> None:
     with pytest.raises(TypeError):
         REGISTER[name](Agent("tested", store=None))(handler)
@@ -164,7 +161,7 @@ async def test_an_agent_of_commands_alone_refuses_other_prompts(edition: str) ->
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("prompt", [[], [{"type": "hologram"}]], ids=["empty", "unknown"])
+@rows("prompt", [[], [{"type": "hologram"}]])
 async def test_a_prompt_that_the_agent_cannot_take_is_refused_and_the_next_is_served(edition: str, prompt: Any) -> None:
     async def reply(turn: Turn) -> None:
         await turn.say("here")
@@ -293,7 +290,7 @@ EVERY_BLOCK: list[tuple[Block, dict[str, Any]]] = [
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(("block", "expected"), EVERY_BLOCK, ids=lambda each: type(each).__name__)
+@rows(("block", "expected"), EVERY_BLOCK)
 async def test_every_kind_of_block_can_be_said_with_annotations_and_meta(
     edition: str, block: Block, expected: dict[str, Any]
 ) -> None:
@@ -439,8 +436,8 @@ async def test_a_client_without_notices_gets_a_message_of_its_own() -> None:
     assert texts == ["before ", "\n\nInfo: Careful", "\n\nafter"]
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2_june"])
-@pytest.mark.parametrize("way", ["notice", "send", "session"])
+@rows("edition", ["v1", "v2_june"])
+@rows("way", ["notice", "send", "session"])
 async def test_a_notice_that_was_shown_as_a_message_is_replayed_like_any_other(edition: str, way: str) -> None:
     async def reply(turn: Turn) -> None:
         await turn.say("before")
@@ -461,7 +458,7 @@ async def test_a_notice_that_was_shown_as_a_message_is_replayed_like_any_other(e
     assert live[-1][1].strip() == "Warning: Careful\n\nIt is hot"
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@rows("edition", ["v1", "v2"])
 async def test_a_compaction_is_told_with_its_summary(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         async with turn.compact() as compaction:
@@ -515,7 +512,7 @@ async def test_a_compaction_that_is_cancelled_says_so() -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal"])
+@rows("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal"])
 async def test_a_turn_ends_with_the_reason_that_its_handler_gave(edition: str, reason: str) -> None:
     assert (await run(lambda turn: turn.finish(reason), edition)).stop_reason == reason
 
@@ -591,7 +588,7 @@ async def test_an_agent_without_a_store_says_that_it_keeps_nothing(edition: str)
     assert heard.stop_reason == "end_turn"
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_handler_that_raises_fails_its_turn_and_says_nothing_internal(
     edition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -633,7 +630,7 @@ class Panic(BaseException):
 BESIDE_EXCEPTION = [Panic(SECRET), SystemExit(3), BaseExceptionGroup(SECRET, [Panic(SECRET)])]
 
 
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("error", BESIDE_EXCEPTION, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("in_thread", [False, True])
 async def test_an_exception_beside_exception_fails_its_turn_and_nothing_else(
@@ -671,7 +668,7 @@ RAISED: list[tuple[RequestError, int, dict[str, Any]]] = [
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(("error", "code", "data"), RAISED, ids=lambda each: type(each).__name__)
+@rows(("error", "code", "data"), RAISED)
 async def test_an_error_that_is_raised_on_purpose_travels_as_it_is(
     edition: str, error: RequestError, code: int, data: dict[str, Any]
 ) -> None:
@@ -689,9 +686,7 @@ async def test_an_error_that_is_raised_on_purpose_travels_as_it_is(
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize(
-    "error", [request_error(-32000, SECRET, {"reason": SECRET}), ConnectionLost(SECRET)], ids=["answer", "link"]
-)
+@rows("error", [request_error(-32000, SECRET, {"reason": SECRET}), ConnectionLost(SECRET)])
 async def test_an_error_of_another_peer_does_not_travel_on(edition: str, error: Exception) -> None:
     def reply(_: Turn) -> None:
         raise error
@@ -736,7 +731,7 @@ async def test_v2_echoes_the_prompt_under_the_id_of_its_answer_and_tells_running
     assert heard.states == ["running", "idle"]
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2_june"])
+@rows("edition", ["v1", "v2_june"])
 async def test_the_answer_is_the_end_of_the_turn_where_the_edition_has_no_states(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         for number in range(300):
@@ -747,7 +742,7 @@ async def test_the_answer_is_the_end_of_the_turn_where_the_edition_has_no_states
     assert heard.kinds == ["agent_message_chunk"] * 300
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 async def test_prompts_that_come_while_the_agent_is_busy_are_held_in_order(edition: str) -> None:
     gates = {name: asyncio.Event() for name in "abc"}
 

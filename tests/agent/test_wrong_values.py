@@ -14,7 +14,7 @@ from accord.session.content import Annotations, Text
 from accord.session.event import MessageChunk, PlanEntry
 from accord.session.tool import Location
 from accord.stores import SqliteStore
-from tests.agent.rig import IN_EVERY_EDITION, agent_of, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, agent_of, served
 from tests.agent.sessions import reopen
 
 Misuse = Callable[[Turn], Awaitable[object]]
@@ -81,7 +81,7 @@ MISUSES: dict[str, Misuse] = {
 
 
 @pytest.mark.rotated("edition")
-@IN_EVERY_EDITION
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", MISUSES)
 async def test_an_author_gets_the_error_and_the_session_can_be_loaded(edition: str, name: str, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "sessions.db")

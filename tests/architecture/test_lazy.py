@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.architecture.sources import PACKAGE, ROOT, Source, sources, strings_in
+from tests.tables import rows
 
 LAZY = [module for module in sorted(PACKAGE.rglob("__init__.py")) if "lazy_exports(" in module.read_text("utf-8")]
 
@@ -45,7 +46,7 @@ def table_in(tree: ast.Module) -> tuple[dict[str, str], dict[str, Any]]:
     return {name: home for home, names in homes.items() for name in names.split()}, others
 
 
-@pytest.mark.parametrize("module", LAZY, ids=dotted)
+@rows("module", LAZY)
 def test_a_lazy_table_is_what_type_checkers_see(module: Path) -> None:
     tree = ast.parse(module.read_text(encoding="utf-8"))
     table, others = table_in(tree)
@@ -53,7 +54,7 @@ def test_a_lazy_table_is_what_type_checkers_see(module: Path) -> None:
     assert imports_for_type_checkers(tree) == {**table, **submodules}
 
 
-@pytest.mark.parametrize("module", LAZY, ids=dotted)
+@rows("module", LAZY)
 def test_every_name_of_a_lazy_package_is_there(module: Path) -> None:
     package = import_module(dotted(module))
     table, others = table_in(ast.parse(module.read_text(encoding="utf-8")))

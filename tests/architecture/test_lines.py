@@ -4,9 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from tests.architecture.sources import PACKAGE, Source, sources
+from tests.tables import rows
 
 # What a line does, and the packages or modules in which it may stand.
 ALLOWED = {
@@ -90,7 +89,7 @@ def test_a_line_stands_where_it_belongs() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "deed"),
     [
         ("sys.argv[1]", "reads sys.argv"),

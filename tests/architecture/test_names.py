@@ -5,9 +5,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-import pytest
-
 from tests.architecture.sources import ROOT, Source, sources
+from tests.tables import rows
 
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
@@ -112,7 +111,7 @@ def test_headings_and_docstrings_begin_with_their_subject_and_name_who_acts() ->
     assert weak == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("source", "found"),
     [
         ('"""What arrives."""\n', [(1, "What")]),
@@ -134,7 +133,7 @@ def test_weak_prose_is_found_in_every_docstring_and_not_in_code(source: str, fou
     assert list(weak_prose_in(tree, list(ast.walk(tree)))) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "words"),
     [("SessionDesk", {"session", "desk"}), ("_on_told", {"on", "told"}), ("HTTPVoice", {"http", "voice"})],
 )

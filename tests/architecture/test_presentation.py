@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
 from accord.cli.show import presentation
 from tests.architecture.sources import Source, sources
+from tests.tables import rows
 
 STATES = {"pending", "in_progress", "paused", "completed", "failed", "cancelled"}
 # Fields of entries, blocks and events that become words only in `show`.
@@ -53,7 +52,7 @@ def test_no_screen_formats_what_the_presentation_formats() -> None:
         assert formatters_of(each) == set(), each.name
 
 
-@pytest.mark.parametrize("name", ["chat/tool_call.py", "chat/bars.py", "chat/timeline.py", "run/text.py"])
+@rows("name", ["chat/tool_call.py", "chat/bars.py", "chat/timeline.py", "run/text.py"])
 def test_every_screen_takes_its_words_from_the_presentation(name: str) -> None:
     (screen,) = (each for each in screens() if each.name == f"cli/{name}")
     modules = {node.module for node in screen.nodes if isinstance(node, ast.ImportFrom)}

@@ -18,6 +18,7 @@ from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
 from tests.check.faults.reference.store import Session
 from tests.limits import limit
+from tests.tables import rows
 
 OURS = ("ACCORD-",)
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june")
@@ -129,7 +130,7 @@ MANIFEST = [
 ]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 def test_every_rule_of_ours_has_a_judge_and_a_sentence(edition: EditionName) -> None:
     for rule in MANIFEST:
         assert rule.edition != edition or len(judges_of(edition, rule.id)) == 1, rule
@@ -140,17 +141,17 @@ def test_every_rule_of_ours_has_a_judge_and_a_sentence(edition: EditionName) -> 
 # --- what they look at
 
 
-@pytest.mark.parametrize("path", ["/notes.txt", "C:\\notes.txt", "C:/notes.txt", "\\\\host\\share\\notes.txt"])
+@rows("path", ["/notes.txt", "C:\\notes.txt", "C:/notes.txt", "\\\\host\\share\\notes.txt"])
 def test_a_path_is_absolute_on_any_machine(path: str) -> None:
     assert is_absolute(path)
 
 
-@pytest.mark.parametrize("path", ["notes.txt", "./notes.txt", "", "C:notes.txt"])
+@rows("path", ["notes.txt", "./notes.txt", "", "C:notes.txt"])
 def test_a_path_below_a_folder_is_relative(path: str) -> None:
     assert is_relative(path)
 
 
-@pytest.mark.parametrize("path", [5, None])
+@rows("path", [5, None])
 def test_a_path_that_is_no_text_is_neither(path: Any) -> None:
     assert not is_absolute(path)
     assert not is_relative(path)
@@ -189,7 +190,7 @@ def test_a_cancellation_that_is_not_heeded_is_noticed() -> None:
     assert not heeds_cancel(recorded(PROMPT, CANCEL, ENDED), "another session")
 
 
-@pytest.mark.parametrize(
+@rows(
     "lines",
     [
         (PROMPT, ENDED),

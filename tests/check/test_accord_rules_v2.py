@@ -16,6 +16,7 @@ from accord.check.engine.judging import judges_of
 from tests.check.faults import FAULTS
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 from tests.limits import limit
+from tests.tables import rows
 
 OURS = ("ACCORD-",)
 PATCH = """diff --git /w/a.txt /w/b.txt
@@ -153,7 +154,7 @@ def test_quoted_paths_and_the_missing_side_are_left_out() -> None:
     assert list(tools._paths('--- /dev/null\n+++ "/w/\\303\\244.txt"\n')) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "is_so"),
     [
         ("/w", True),

@@ -19,6 +19,7 @@ from tests.check.faults.careful import (
     StuckOnce,
 )
 from tests.check.faults.reference.agent_v1 import PlainV1
+from tests.client.clock import timeless
 from tests.limits import limit
 
 ONLY = {
@@ -61,12 +62,14 @@ async def test_a_careful_agent_in_a_process_of_its_own_is_not_accused(make: Any,
 
 @pytest.mark.long
 @pytest.mark.parametrize("make", CAREFUL)
+@timeless
 async def test_a_careful_agent_conforms_as_a_whole(make: Callable[[], Any]) -> None:
     report = await check_agent(make, options())
     assert failures(report) == {}
     assert report.conformant
 
 
+@timeless
 async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_them_with_another_root() -> None:
     report = await check_agent(KeepsPromptedSessionsV2, options(edition="v2", only=("ACP-ADDDIRS-", "ACP-RESUME-")))
     assert failures(report) == {}
@@ -74,6 +77,7 @@ async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_can_resume_
     assert {"ACP-ADDDIRS-201", "ACP-ADDDIRS-202", "ACP-RESUME-201"} <= passed
 
 
+@timeless
 async def test_an_agent_that_forgets_closed_sessions_is_not_accused_of_refusing_a_root() -> None:
     report = await check_agent(ForgetsClosedSessions, options(edition="v2", only=("ACP-ADDDIRS-",)))
     assert {outcome.rule.id: outcome.status for outcome in report.outcomes} == {
@@ -82,17 +86,20 @@ async def test_an_agent_that_forgets_closed_sessions_is_not_accused_of_refusing_
     }
 
 
+@timeless
 async def test_a_session_that_was_not_resumed_gets_no_prompt() -> None:
     report = await check_agent(NeverResumesWithOtherRoots, options(only=("ACP-ADDDIRS-", "ACP-PROMPT-")))
     assert failures(report) == {}
 
 
 @pytest.mark.long
+@timeless
 async def test_an_agent_that_keeps_sessions_from_their_first_turn_on_conforms_as_a_whole() -> None:
     report = await check_agent(KeepsPromptedSessionsV2, options(edition="v2"))
     assert failures(report) == {}
 
 
+@timeless
 async def test_after_one_stuck_turn_later_turns_have_their_full_time() -> None:
     StuckOnce._stuck = False
     # A twentieth of the time, which they once had, would not be enough.
@@ -104,6 +111,7 @@ async def test_after_one_stuck_turn_later_turns_have_their_full_time() -> None:
     assert {"ACCORD-CANCEL-001", "ACCORD-CANCEL-003"} <= passed
 
 
+@timeless
 async def test_an_agent_whose_turns_never_end_has_one_finding() -> None:
     class Stuck(PlainV1):
         async def obey(self, _session: Any, _words: str) -> None:

@@ -10,16 +10,19 @@ from accord.check.engine.judging import judges_of
 from accord.check.engine.report import Report
 from accord.check.rule import EditionName, Options
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
+from tests.client.clock import timeless
 from tests.limits import limit
+from tests.tables import rows
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 
 
 def options(edition: EditionName) -> Options:
-    second = limit(1)
+    # Time passes only while a command runs in a terminal.
+    long = limit(5)
     return Options(
-        edition=edition, timeout_seconds=second, turn_seconds=second, start_seconds=second, grace_seconds=limit(0.3)
+        edition=edition, timeout_seconds=long, turn_seconds=long, start_seconds=long, grace_seconds=limit(0.3)
     )
 
 
@@ -32,6 +35,7 @@ def failed(report: Report) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: EditionName) -> None:
     report = await check_client(PLAIN_CLIENTS[edition], options(edition))
 
@@ -40,6 +44,7 @@ async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: E
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_a_conforming_client_that_offers_everything_shows_every_rule(edition: EditionName) -> None:
     report = await check_client(FULL_CLIENTS[edition], options(edition))
 
@@ -53,6 +58,7 @@ async def test_a_conforming_client_that_offers_everything_shows_every_rule(editi
 
 @pytest.mark.sampled(6, long=3)
 @pytest.mark.parametrize("fault", CLIENT_FAULTS, ids=lambda fault: f"{fault.edition}-{fault.name}")
+@timeless
 async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> None:
     report = await check_client(fault.make, options(fault.edition))
 
@@ -67,6 +73,7 @@ async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> Non
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edition: EditionName) -> None:
     notes = {fault.breaks: fault.note for fault in CLIENT_FAULTS if fault.edition == edition and fault.note}
     for make in (PLAIN_CLIENTS[edition], FULL_CLIENTS[edition]):
@@ -75,7 +82,7 @@ async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edit
         assert not [id_ for id_, note in notes.items() if note in said[id_]]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 def test_every_rule_has_a_judge_and_a_client_that_breaks_it(edition: EditionName) -> None:
     broken = {fault.breaks for fault in CLIENT_FAULTS if fault.edition == edition}
     rules = [rule for rule in manifest.RULES if rule.edition == edition]

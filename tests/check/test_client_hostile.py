@@ -11,6 +11,7 @@ import pytest
 
 from accord.check.client import check_client
 from accord.check.rule import EditionName, Options
+from tests.client.clock import timeless
 from tests.limits import limit
 
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
@@ -72,6 +73,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("answer", ANSWERS, ids=json.dumps)
+@timeless
 async def test_nonsense_is_judged(edition: EditionName, answer: dict[str, Any]) -> None:
     options = Options(
         edition=edition, timeout_seconds=0.3, turn_seconds=0.3, start_seconds=0.3, grace_seconds=0.1, quiet_seconds=0.05

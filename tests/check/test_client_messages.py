@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.check.client.conversation import STEPS as PARTS, elicitation, every_update, greeting, opened, permission
 from accord.check.engine.judging import JUDGES
 from accord.check.rule import EditionName
 from accord.protocol.codec import Codec
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from tests.tables import rows
 
 EDITIONS: dict[EditionName, Edition] = {"v1": V1, "v2_june": V2_JUNE, "v2": V2}
 OFFERED: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}}}
@@ -21,7 +20,7 @@ def fits(kind: Any, value: Any) -> None:
     Codec(strict=True).convert(kind, value)
 
 
-@pytest.mark.parametrize("name", EDITIONS)
+@rows("name", EDITIONS)
 def test_every_update_has_the_shape_of_its_edition(name: EditionName) -> None:
     kind = EDITIONS[name].notification("client", "session/update")
     assert kind is not None
@@ -29,7 +28,7 @@ def test_every_update_has_the_shape_of_its_edition(name: EditionName) -> None:
         fits(kind.params, {"sessionId": "s", "update": update})
 
 
-@pytest.mark.parametrize("name", EDITIONS)
+@rows("name", EDITIONS)
 def test_every_kind_of_update_of_an_edition_is_said(name: EditionName) -> None:
     said = {update["sessionUpdate"] for update in every_update(name, OFFERED)}
 
@@ -37,7 +36,7 @@ def test_every_kind_of_update_of_an_edition_is_said(name: EditionName) -> None:
     assert len(said) == counts[name]
 
 
-@pytest.mark.parametrize("name", EDITIONS)
+@rows("name", EDITIONS)
 def test_answers_and_questions_have_the_shape_of_their_edition(name: EditionName) -> None:
     edition = EDITIONS[name]
     for method, result in (("initialize", greeting(name, 1)), ("session/new", opened(name, "s"))):
@@ -49,8 +48,8 @@ def test_answers_and_questions_have_the_shape_of_their_edition(name: EditionName
     fits(asked.params, permission(name, "s", "May I?"))
 
 
-@pytest.mark.parametrize("name", ["v1", "v2"])
-@pytest.mark.parametrize("mode", ["form", "url"])
+@rows("name", ["v1", "v2"])
+@rows("mode", ["form", "url"])
 def test_elicitations_have_the_shape_of_their_edition(name: EditionName, mode: str) -> None:
     asked = EDITIONS[name].request("client", "elicitation/create")
     assert asked is not None

@@ -18,6 +18,7 @@ from accord.check.engine.judging import JUDGES, Judge, judges_of
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
 from tests.check.faults.server import SERVER_FAULTS
+from tests.client.clock import timeless
 from tests.limits import limit
 
 CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[name], FULL[name]) for name in EDITIONS}
@@ -57,20 +58,32 @@ async def judged(fault: Fault) -> Report:
     return report
 
 
+SHOWN_BY = {
+    "ClosesTwice": "v2_scalars",
+    "DropsWhatHasNotEnded": "turns",
+    "ErrorWithoutMessage": "unknown_session",
+    "HasAListForMetadata": "listing",
+    "ListsInCircles": "v2_scalars",
+    "NeverCompletesAToolCall": "v2_resumes",
+    "SpeaksForTheSessionResumedLast": "strange_outcome",
+    "TellsOfStrangers": "v2_scalars",
+    "ThinksInArrays": "v2_same_ids",
+    "WantsALoginThatItDoesNotHave": "mcp_servers",
+}
+
+
 async def judged_in_its_steps(fault: Fault) -> Report:
     """The report of the rules that look at no other steps than the broken one, where it is seen there.
 
-    That takes a twentieth of a whole check. Some rules look at whatever was said.
+    That takes a twentieth of a whole check. Some rules look at whatever was said: `SHOWN_BY` has a step that shows it.
     """
-    played = {*steps_of(fault.edition, fault.breaks), "meet"}
+    played = {*steps_of(fault.edition, fault.breaks), "meet", SHOWN_BY.get(fault.name, "meet")}
     only = tuple(
         rule.id
         for rule in judged_rules()
         if rule.edition == fault.edition and rule.side != "client" and steps_of(rule.edition, rule.id) <= played
     )
-    report = await check_agent(
-        fault.make, options(fault.edition, login="-AUTH-" in fault.breaks, seconds=0.5, only=only)
-    )
+    report = await check_agent(fault.make, options(fault.edition, login="-AUTH-" in fault.breaks, only=only))
     return report if is_seen(fault, report) else await judged(fault)
 
 
@@ -131,6 +144,7 @@ def note_on(id_: str, report: Report) -> str:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
+@timeless
 async def test_the_faults_of_a_topic_are_seen_in_the_steps_that_show_them(topic: str) -> None:
     faults = [fault for fault in AGENTS if fault.breaks.rpartition("-")[0] == topic]
     # Side by side: many of them are told by their silence.
@@ -143,6 +157,7 @@ async def test_the_faults_of_a_topic_are_seen_in_the_steps_that_show_them(topic:
 
 @pytest.mark.sampled(96, long=6)
 @pytest.mark.parametrize("fault", BREAKING, ids=name_of)
+@timeless
 async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
     report = await judged(fault)
     assert is_seen(fault, report), failures(report)
@@ -150,12 +165,14 @@ async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
 
 @pytest.mark.sampled(24, long=6)
 @pytest.mark.parametrize("fault", NOTED, ids=name_of)
+@timeless
 async def test_a_peer_that_does_it_another_way_is_noted_as_that(fault: Fault) -> None:
     report = await judged(fault)
     assert is_seen(fault, report), failures(report)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_what_is_noted_of_a_faulty_peer_is_noted_of_no_conforming_one(edition: EditionName) -> None:
     noted = [fault for fault in NOTED if fault.edition == edition]
     for make in CONFORMING[edition]:
@@ -169,6 +186,7 @@ async def test_what_is_noted_of_a_faulty_peer_is_noted_of_no_conforming_one(edit
 @pytest.mark.parametrize(
     ("edition", "make"), [(edition, make) for edition, makes in CONFORMING.items() for make in makes]
 )
+@timeless
 async def test_a_conforming_peer_fails_nothing(edition: EditionName, make: Callable[[], Any], *, login: bool) -> None:
     report = await check_agent(make, options(edition, login=login))
     assert failures(report) == {}
@@ -176,6 +194,7 @@ async def test_a_conforming_peer_fails_nothing(edition: EditionName, make: Calla
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
+@timeless
 async def test_a_peer_with_everything_shows_nearly_everything(edition: EditionName) -> None:
     report = await check_agent(CONFORMING[edition][1], options(edition, login=True))
     assert failures(report) == {}

@@ -12,6 +12,7 @@ import pytest
 from accord.check import Options, check_agent
 from accord.check.rule import EditionName
 from tests.check.faults import FULL
+from tests.client.clock import timeless
 
 NONSENSE: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [None], [{}], {"a": 1}, 10**30, [[]], {"sessionId": 5}]
 
@@ -46,6 +47,7 @@ def hostile(edition: EditionName, seed: int) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 @pytest.mark.parametrize("edition", list(FULL))
+@timeless
 async def test_a_check_of_nonsense_ends_with_a_report(edition: EditionName, seed: int) -> None:
     options = Options(
         edition=edition,

@@ -13,6 +13,7 @@ from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
 from tests.check.faults.reference.raw import Refused
 from tests.limits import limit
+from tests.tables import rows
 
 AGENTS = Path(__file__).parent / "agents"
 OURS = {
@@ -170,7 +171,7 @@ async def test_an_agent_that_dies_of_bad_lines_is_judged_by_all_else() -> None:
     assert "goes on" in notes["ACP-INFO-INVALIDREQ-001"]
 
 
-@pytest.mark.parametrize("id_", ["ACP-INIT-004", "ACP-STDERR-001", "ACP-INFO-UNKNOWNSESSION-001"])
+@rows("id_", ["ACP-INIT-004", "ACP-STDERR-001", "ACP-INFO-UNKNOWNSESSION-001"])
 async def test_one_rule_alone_can_be_asked_for(id_: str) -> None:
     report = await check_agent(PlainV1, Options(only=(id_,)))
     (outcome,) = report.outcomes

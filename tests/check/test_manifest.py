@@ -9,9 +9,10 @@ import pytest
 
 from accord.check import CAUSES, RULES, find, rules_for
 from accord.check.rule import EDITIONS, EditionName
+from tests.tables import rows
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 def test_a_rule_is_one_sentence_and_has_a_page(edition: EditionName) -> None:
     for rule in RULES:
         if rule.edition != edition:

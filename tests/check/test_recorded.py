@@ -8,6 +8,7 @@ import pytest
 from accord.check import RULES, recorded
 from accord.check.recorded import NOT_FROM_RECORDS, RecordedJudgement, judge_recorded
 from accord.trace.index import TraceIndex
+from tests.tables import rows
 from tests.trace.traces import AGENT, CLIENT, SAMPLES, handshake, header, request, result, text, turns, write
 
 
@@ -40,7 +41,7 @@ def test_both_sides_of_a_conversation_in_order_keep_every_judged_rule() -> None:
         assert len(judgement.with_status("SKIPPED")) >= 50
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "rule"),
     [
         (update(sessionUpdate="tool_call", toolCallId="c", title="x", locations=[{"path": "a"}]), "ACCORD-PATH-001"),
@@ -57,7 +58,7 @@ def test_a_rule_that_an_agent_broke_is_named(line: bytes, rule: str, tmp_path: P
     assert rule not in ids(clean, "FAIL")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "rule"),
     [
         (text(CLIENT, request(5, "session/new", cwd="relative", mcpServers=[])), "ACCORD-CLIENT-SESSION-001"),

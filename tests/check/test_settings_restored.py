@@ -135,6 +135,7 @@ def interrupted(bench: Bench, edition: str, moment: str, number: signal.Signals)
     assert bench.journals == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("edition", "moment", "number"), MOMENTS)
 def test_after_a_signal_everything_is_set_back(bench: Bench, edition: str, moment: str, number: signal.Signals) -> None:
     interrupted(bench, edition, moment, number)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.check.engine.evidence import Entry, Record
 from accord.check.engine.shape import Payload, payloads, shape_of
 from accord.check.rule import EDITIONS, EditionName
+from tests.tables import rows
 
 
 def entry(message: Any, *, sent: bool = False) -> Entry:
@@ -27,7 +26,7 @@ def chunk(**update: Any) -> Payload:
 TEXT = {"type": "text", "text": "hello"}
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@rows("edition", EDITIONS)
 def test_a_session_needs_an_id(edition: EditionName) -> None:
     assert shape_of(edition, payload("session/new", {"sessionId": "s"})).problem == ""
     shape = shape_of(edition, payload("session/new", {}))
@@ -41,8 +40,8 @@ def test_what_a_receiver_forgives_does_not_fit() -> None:
     assert shape.field == "update.status"
 
 
-@pytest.mark.parametrize(("edition", "fits"), [("v1", False), ("v2_june", True), ("v2", True)])
-@pytest.mark.parametrize("kind", ["_mine", "mine"])
+@rows(("edition", "fits"), [("v1", False), ("v2_june", True), ("v2", True)])
+@rows("kind", ["_mine", "mine"])
 def test_only_v1_has_no_place_for_updates_that_it_does_not_name(edition: EditionName, kind: str, *, fits: bool) -> None:
     params = {"sessionId": "s", "update": {"sessionUpdate": kind, "what": 1}}
     assert (shape_of(edition, payload("session/update", params, is_result=False)).problem == "") == fits
@@ -67,7 +66,7 @@ def test_keys_at_the_root_that_nobody_named_are_found_and_fit() -> None:
     assert (shape.problem, shape.further) == ("", ("usage",))
 
 
-@pytest.mark.parametrize("method", ["session/new", "session/load"])
+@rows("method", ["session/new", "session/load"])
 def test_the_models_of_2025_are_no_key_of_v1_any_more(method: str) -> None:
     shape = shape_of("v1", payload(method, {"sessionId": "s", "models": "whatever"}))
     assert (shape.problem, "models" in shape.further) == ("", True)

@@ -23,6 +23,7 @@ from accord.session.event import Event, MessageChunk, StateChanged
 from tests.client.programs import RawAgent
 from tests.forked import forked_python
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.processes import runs
 
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2", "2-june"])
@@ -89,7 +90,7 @@ class Worker:
 # --- asking
 
 
-@IN_EVERY_EDITION
+@rows("edition", ["1", "2", "2-june"])
 def test_a_question_gets_its_reply(tmp_path: Path, edition: Any) -> None:
     with accord.open(Worker().agent, cwd=tmp_path, edition=edition) as session:
         reply = session.prompt("hello")
@@ -176,7 +177,7 @@ def test_a_slow_reader_gets_every_event_too() -> None:
         assert len(said) == 1500
 
 
-@IN_EVERY_EDITION
+@rows("edition", ["1", "2", "2-june"])
 def test_leaving_a_stream_early_cancels_the_turn(edition: Any) -> None:
     worker = Worker()
     with accord.open(worker.agent, edition=edition) as session:
@@ -244,7 +245,7 @@ def test_a_callback_may_be_a_coroutine_function() -> None:
         assert session.prompt("ask").text == "False"
 
 
-@pytest.mark.parametrize("error", [ValueError, StopIteration, SystemExit])
+@rows("error", [ValueError, StopIteration, SystemExit])
 def test_a_callback_that_fails_allows_nothing_and_harms_nobody(error: type[BaseException]) -> None:
     def permit(_question: accord.client.PermissionQuestion) -> bool:
         raise error

@@ -6,12 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import accord
 from accord.session.event import Noticed
 from accord.testing import AgentPeer, ScriptedAgent, join
 from tests.limits import limit
+from tests.tables import rows
 
 OPTIONS = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -22,7 +21,7 @@ async def never(_question: Any) -> Any:
     await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "params", "expected"),
     [
         (
@@ -88,7 +87,7 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "params", "answered", "told"),
     [
         (

@@ -12,6 +12,7 @@ import accord
 from accord.stores import MemoryStore
 from tests.client.programs import RawAgent
 from tests.connection.rig import Hand
+from tests.tables import rows
 
 V1, V2, JUNE, FALSE = "v1", "v2", "v2_june", "false"
 
@@ -33,10 +34,7 @@ def only(version: int, refuse: int | str = -32022, **more: Any) -> dict[str, Any
 # --- the edition
 
 
-@pytest.mark.parametrize(
-    ("wish", "spoken"),
-    [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")],
-)
+@rows(("wish", "spoken"), [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")])
 async def test_an_agent_that_speaks_every_edition_speaks_the_one_that_is_wished_for(wish: Any, spoken: str) -> None:
     async with accord.connect(made(), edition=wish) as agent:
         session = await agent.new_session()
@@ -221,13 +219,13 @@ async def test_cwd_and_env_are_the_programs(tmp_path: Path, monkeypatch: pytest.
     assert caught.value.stderr_tail.strip() == f"here gone {place}"
 
 
-@pytest.mark.parametrize("target", [(), (7,), (None,), ("program", 7), (accord.Agent,), (object(), "argument")])
+@rows("target", [(), (7,), (None,), ("program", 7), (accord.Agent,), (object(), "argument")])
 def test_a_wrong_target_is_refused_at_once(target: tuple[Any, ...]) -> None:
     with pytest.raises(TypeError, match=r"agent|Agent"):
         accord.connect(*target)
 
 
-@pytest.mark.parametrize("scheme", ["ws", "wss", "http", "https", "WSS"])
+@rows("scheme", ["ws", "wss", "http", "https", "WSS"])
 def test_an_address_is_taken_and_reached_later(scheme: str) -> None:
     accord.connect(f"{scheme}://localhost:1/acp", token="secret")  # noqa: S106
 
@@ -254,7 +252,7 @@ async def test_an_agent_serves_several_clients_in_one_process() -> None:
 # --- what is at hand
 
 
-@pytest.mark.parametrize("wish", ["1", "2", "2-june"])
+@rows("wish", ["1", "2", "2-june"])
 async def test_who_the_agent_is_and_what_it_can_is_at_hand(wish: Any) -> None:
     async with accord.connect(made(), edition=wish) as agent:
         assert agent.info is not None

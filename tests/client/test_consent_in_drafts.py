@@ -17,6 +17,7 @@ from accord.client import Policy
 from accord.client.question import PermissionQuestion
 from tests.connection.rig import Hand
 from tests.limits import limit
+from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX: run it on Linux or macOS")
 
@@ -139,7 +140,7 @@ async def test_a_patch_is_shown_and_not_the_texts_that_contradict_it(tmp_path: P
     assert "as well" not in person.shown[0]
 
 
-@pytest.mark.parametrize("edition", DRAFTS)
+@rows("edition", DRAFTS)
 async def test_a_report_is_judged_by_its_own_fields_and_not_by_an_original(edition: str, tmp_path: Path) -> None:
     forged = {ORIGINAL: {"kind": "read", "raw_input": None}}
     async with asking(edition, tmp_path, Policy(["deny execute:rm *", "allow read"])) as agent:
@@ -149,7 +150,7 @@ async def test_a_report_is_judged_by_its_own_fields_and_not_by_an_original(editi
         assert await agent.ask(kind="other", rawInput={"command": "rm -rf x"}, _meta=forged) == "no"
 
 
-@pytest.mark.parametrize("edition", DRAFTS)
+@rows("edition", DRAFTS)
 async def test_a_call_that_is_completed_is_so_whatever_an_original_says(edition: str, tmp_path: Path) -> None:
     policy = Policy(["deny execute:rm *"])
     async with asking(edition, tmp_path, policy) as agent:
@@ -172,7 +173,7 @@ async def test_a_new_text_is_shown_also_where_an_original_says_that_the_file_is_
 # --- terminals of the agent
 
 
-@pytest.mark.parametrize("first", ["terminal", "call"])
+@rows("first", ["terminal", "call"])
 async def test_the_command_of_a_terminal_is_a_command_of_the_call_that_shows_it(first: str, tmp_path: Path) -> None:
     person = Person()
     async with asking("2", tmp_path, Policy(["allow read"], on_question=person)) as agent:
@@ -232,8 +233,8 @@ async def test_a_command_for_a_terminal_that_has_another_one_is_shown_with_both(
 # --- remembered answers
 
 
-@pytest.mark.parametrize("edition", DRAFTS)
-@pytest.mark.parametrize(
+@rows("edition", DRAFTS)
+@rows(
     "other",
     [
         {"locations": [{"path": "/etc/shadow"}]},
@@ -293,7 +294,7 @@ async def test_content_of_a_kind_that_no_edition_names_is_shown(tmp_path: Path) 
         assert fact in person.shown[0]
 
 
-@pytest.mark.parametrize("edition", DRAFTS)
+@rows("edition", DRAFTS)
 async def test_a_draft_serves_no_files_and_no_terminals(edition: str, tmp_path: Path) -> None:
     async with asking(edition, tmp_path, Policy(["allow all"])) as agent:
         for method, params in (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.requesting_agent import requesting_agent
+from tests.tables import rows
 from tests.transport.processes import exists, runs, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc shows zombies: run it on Linux")
@@ -84,7 +85,7 @@ async def test_a_descendant_without_our_marker_dies_with_the_group_of_an_ended_c
         assert await until(lambda: not runs(hidden))
 
 
-@pytest.mark.parametrize("name", ["", "A=B", "=", "A\0B"])
+@rows("name", ["", "A=B", "=", "A\0B"])
 async def test_a_variable_that_has_no_name_is_refused(tmp_path: Path, name: str) -> None:
     async with requesting_agent(tmp_path) as requester:
         params = {"sessionId": "s", "command": "env", "env": [{"name": name, "value": "x"}]}
@@ -93,7 +94,7 @@ async def test_a_variable_that_has_no_name_is_refused(tmp_path: Path, name: str)
     assert "no name of an environment variable" in answer["error"]["message"]
 
 
-@pytest.mark.parametrize("words", [["env", "a\0b"], ["en\0v"], [""]])
+@rows("words", [["env", "a\0b"], ["en\0v"], [""]])
 async def test_a_command_that_no_system_can_start_is_refused(tmp_path: Path, words: list[str]) -> None:
     async with requesting_agent(tmp_path) as requester:
         params = {"sessionId": "s", "command": words[0], "args": words[1:]}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import accord
+from tests.tables import rows
 
 
 def agent_with(*, drafts: bool) -> accord.Agent:
@@ -20,7 +21,7 @@ def agent_with(*, drafts: bool) -> accord.Agent:
     return agent
 
 
-@pytest.mark.parametrize("edition", ["1", "2", "auto", "newest"])
+@rows("edition", ["1", "2", "auto", "newest"])
 async def test_a_fork_is_a_session_of_its_own(tmp_path: Path, edition: Any) -> None:
     async with accord.connect(agent_with(drafts=True), edition=edition) as agent:
         assert agent.capabilities.fork
@@ -35,7 +36,7 @@ async def test_a_fork_is_a_session_of_its_own(tmp_path: Path, edition: Any) -> N
     assert said == ["first", "heard first", "second", "heard second"]
 
 
-@pytest.mark.parametrize(("edition", "drafts"), [("1", False), ("2", False), ("2-june", True)])
+@rows(("edition", "drafts"), [("1", False), ("2", False), ("2-june", True)])
 async def test_what_is_not_offered_is_not_asked_for(tmp_path: Path, edition: Any, *, drafts: bool) -> None:
     async with accord.connect(agent_with(drafts=drafts), edition=edition) as agent:
         assert not agent.capabilities.fork

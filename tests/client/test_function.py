@@ -11,6 +11,7 @@ import pytest
 import accord
 from accord.client import ConnectedAgent
 from accord.testing import Recorder
+from tests.tables import rows
 
 
 def worker(sessions: list[str] | None = None) -> accord.Agent:
@@ -51,7 +52,7 @@ def test_the_function_is_one_that_frameworks_can_read() -> None:
     assert (function.__doc__ or "").startswith("Helps.\n\nArgs:\n    task: ")
 
 
-@pytest.mark.parametrize("name", ["", "two words", "class", "größe", "1st"])
+@rows("name", ["", "two words", "class", "größe", "1st"])
 def test_a_name_that_a_framework_would_refuse_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="name"):
         accord.as_function(worker(), name=name)

@@ -21,8 +21,9 @@ from accord.session.capability import AuthMethod
 from tests.connection.rig import Hand
 from tests.forked import forked_python
 from tests.limits import limit
+from tests.tables import rows
 
-IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2", "2-june"])
+IN_EVERY_EDITION = rows("edition", ["1", "2", "2-june"])
 PROGRAM = Path(__file__).with_name("login_agent.py")
 
 
@@ -73,7 +74,7 @@ async def test_the_callback_may_take_its_time() -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("login", [None, lambda _: None])
+@rows("login", [None, lambda _: None])
 async def test_who_does_not_log_in_is_told_that_and_how(edition: Any, login: Any) -> None:
     closed = Closed()
     async with accord.connect(closed.agent, edition=edition, login=login) as agent:

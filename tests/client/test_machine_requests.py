@@ -21,6 +21,7 @@ from accord.session.tool import Diff
 from accord.workspace import Workspace
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
 from tests.limits import limit
+from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and commands: run it on Linux or macOS")
 
@@ -85,7 +86,7 @@ def yes(seen: list[PermissionQuestion]) -> Any:
 # --- rules
 
 
-@pytest.mark.parametrize("rule", ["deny all", "deny edit", "deny edit:**", "deny edit:a", "deny edit:/**"])
+@rows("rule", ["deny all", "deny edit", "deny edit:**", "deny edit:a", "deny edit:/**"])
 async def test_a_write_that_a_rule_denies_is_refused_and_counted(tmp_path: Path, rule: str) -> None:
     policy = Policy([rule])
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
@@ -95,7 +96,7 @@ async def test_a_write_that_a_rule_denies_is_refused_and_counted(tmp_path: Path,
     assert (policy.refused_requests, policy.denied_unasked) == (1, 0)
 
 
-@pytest.mark.parametrize("rule", ["deny all", "deny execute", "deny execute:touch *", "deny execute:rm *"])
+@rows("rule", ["deny all", "deny execute", "deny execute:touch *", "deny execute:rm *"])
 async def test_a_terminal_that_a_rule_denies_is_refused(tmp_path: Path, rule: str) -> None:
     policy = Policy([rule, "allow all"])
     async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
@@ -105,7 +106,7 @@ async def test_a_terminal_that_a_rule_denies_is_refused(tmp_path: Path, rule: st
     assert not (tmp_path / "made").exists()
 
 
-@pytest.mark.parametrize("rule", ["deny execute:touch *", "deny execute:rm *", "deny execute"])
+@rows("rule", ["deny execute:touch *", "deny execute:rm *", "deny execute"])
 async def test_a_whole_line_in_place_of_a_program_is_judged_by_its_commands(tmp_path: Path, rule: str) -> None:
     async with requesting_agent(tmp_path, permission=Policy([rule, "allow all"])) as requester, working(requester):
         assert await run(requester, "touch made; rm -f x") == DENIED
@@ -124,7 +125,7 @@ async def test_a_question_about_a_line_covers_that_line_and_no_other(tmp_path: P
     assert sorted(each.name for each in tmp_path.iterdir()) == ["made", "more"]
 
 
-@pytest.mark.parametrize("spelling", ["{}/link/key", "{}//secret/key", "{}/x/../secret/./key", "{}/secret/key"])
+@rows("spelling", ["{}/link/key", "{}//secret/key", "{}/x/../secret/./key", "{}/secret/key"])
 async def test_a_write_is_judged_by_where_it_leads(tmp_path: Path, spelling: str) -> None:
     for folder in ("secret", "x"):
         (tmp_path / folder).mkdir()
@@ -165,7 +166,7 @@ async def test_a_write_that_the_agent_asked_for_is_not_shown_as_unasked_where_a_
     assert [each.by for each in verdicts] == ["rule", "question", "rule"]
 
 
-@pytest.mark.parametrize("when", ["before", "after", "cancelled"])
+@rows("when", ["before", "after", "cancelled"])
 async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_allow(tmp_path: Path, when: str) -> None:
     policy = Policy(["allow all"])
     async with requesting_agent(tmp_path, permission=policy) as requester:
@@ -342,7 +343,7 @@ async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) 
 PRESENT = "one\ntwo\nthree\ntwo\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("diffs", "written", "is_as_shown"),
     [
         ([(PRESENT, "new\n")], "new\n", True),
@@ -386,7 +387,7 @@ async def test_a_new_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("kind", ["delete", "move", "read", "other"])
+@rows("kind", ["delete", "move", "read", "other"])
 async def test_a_question_about_anything_but_an_edit_lets_no_text_be_written(tmp_path: Path, kind: str) -> None:
     seen: list[PermissionQuestion] = []
     async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
@@ -395,7 +396,7 @@ async def test_a_question_about_anything_but_an_edit_lets_no_text_be_written(tmp
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize(("content", "is_shown"), [(b"a", True), (b"\xff", False), (b"a" * (1024 * 1024 + 1), False)])
+@rows(("content", "is_shown"), [(b"a", True), (b"\xff", False), (b"a" * (1024 * 1024 + 1), False)])
 async def test_a_write_over_a_file_that_cannot_be_shown_is_not_shown_as_a_new_file(
     tmp_path: Path, content: bytes, *, is_shown: bool
 ) -> None:
@@ -410,7 +411,7 @@ async def test_a_write_over_a_file_that_cannot_be_shown_is_not_shown_as_a_new_fi
     assert (new.old, new.operation) == (None, "modify")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "folder", "is_allowed"),
     [
         ("allow execute:./t", ".", True),
@@ -477,8 +478,8 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
         assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("beside", [[], [{"path": "file://["}]])
-@pytest.mark.parametrize("asked_first", [False, True])
+@rows("beside", [[], [{"path": "file://["}]])
+@rows("asked_first", [False, True])
 async def test_a_denied_kind_that_was_completed_unallowed_is_named(
     tmp_path: Path, beside: list[Any], *, asked_first: bool
 ) -> None:
@@ -570,7 +571,7 @@ async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_pat
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize(
+@rows(
     "later",
     [
         {"kind": "execute", "rawInput": {"command": "rm x"}},

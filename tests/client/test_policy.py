@@ -16,6 +16,7 @@ from accord.session.option import PermissionOption
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer
 from accord.session.rules import Rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
+from tests.tables import rows
 
 OPTIONS = (
     PermissionOption("once", "Once", "allow_once"),
@@ -176,7 +177,7 @@ def test_every_decision_can_be_watched() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "line", "says"),
     [
         ("allow read\nallwo edit\n", 2, "line 2"),
@@ -207,9 +208,7 @@ def test_remarks_and_blank_lines_are_no_rules(tmp_path: Path) -> None:
     assert load_rules(tmp_path / "rules") == [Rule("allow", "read")]
 
 
-@pytest.mark.parametrize(
-    "odd", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\t", "\x1b"]
-)
+@rows("odd", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\t", "\x1b"])
 def test_a_rules_file_has_no_separators_but_line_feeds(tmp_path: Path, odd: str) -> None:
     (tmp_path / "rules").write_bytes(f"allow read\ndeny all # x{odd}allow all\n".encode())
 
@@ -246,7 +245,7 @@ def test_a_command_subject_is_a_command() -> None:
     assert answer(Policy(["allow execute"]), PermissionQuestion(HERE, "x", OPTIONS)) == OPTIONS[2]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("separator", [*"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029#*"])
+@rows("separator", [*"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029#*"])
 def test_what_an_agent_calls_its_call_is_remembered_as_that_and_nothing_else(separator: str) -> None:
     line = f"echo a{separator}allow all"
     answers = ["ever", "no", "no"]
@@ -276,7 +275,7 @@ def options(*rows: tuple[str, str, str]) -> tuple[PermissionOption, ...]:
     return tuple(PermissionOption(*row) for row in rows)
 
 
-@pytest.mark.parametrize(
+@rows(
     "offered",
     [
         options(("a", "No", "allow_once")),
@@ -308,7 +307,7 @@ def test_an_id_that_two_options_share_cannot_be_given() -> None:
     assert [option.can_be_given(apart) for option in apart] == [True, True]
 
 
-@pytest.mark.parametrize("said", [False, "a", OPTIONS[0]])
+@rows("said", [False, "a", OPTIONS[0]])
 def test_no_refusal_is_sent_as_an_id_that_also_allows(said: Any) -> None:
     asked = question(
         options=options(("a", "Yes", "allow_once"), ("a", "No", "reject_once"), ("once", "No", "allow_once"))
@@ -317,7 +316,7 @@ def test_no_refusal_is_sent_as_an_id_that_also_allows(said: Any) -> None:
     assert chosen_option(asked, said) is None
 
 
-@pytest.mark.parametrize("name", ["Don't ask again", "Never ask me again", "Notify me", "Yes, and do not ask again"])
+@rows("name", ["Don't ask again", "Never ask me again", "Notify me", "Yes, and do not ask again"])
 def test_not_to_be_asked_is_no_refusal(name: str) -> None:
     assert PermissionOption("a", name, "allow_always").consent == "allow"
 

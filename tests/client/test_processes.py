@@ -419,6 +419,7 @@ async def test_closing_while_the_new_process_says_nothing_leaves_nothing_behind(
     assert raw.prompts() == ["die 1"]
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_program_that_ignores_everything_and_forks_is_gone_after_the_close(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, stubborn=True)
     async with accord.connect(*raw.argv) as agent:

@@ -13,6 +13,7 @@ import pytest
 import accord
 from accord.client.prompt import EMBED_BYTES, MEDIA_BYTES, prompt_blocks
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
+from tests.tables import rows
 
 ALL = frozenset({"image", "audio", "resource"})
 NONE: frozenset[str] = frozenset()
@@ -51,7 +52,7 @@ def test_a_binary_file_is_embedded_as_such(tmp_path: Path) -> None:
     assert made.blob == base64.b64encode(b"\xff\x00").decode()
 
 
-@pytest.mark.parametrize("name", ["notes.md", "picture.png", "sound.wav", "noending"])
+@rows("name", ["notes.md", "picture.png", "sound.wav", "noending"])
 def test_what_the_agent_does_not_take_is_linked(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"some bytes")
@@ -82,7 +83,7 @@ def test_an_image_is_embedded_where_only_resources_are_taken(tmp_path: Path) -> 
     assert (made.blob, made.mime_type) == (base64.b64encode(PIXEL).decode(), "image/png")
 
 
-@pytest.mark.parametrize(("name", "size"), [("large.txt", EMBED_BYTES + 1), ("large.png", MEDIA_BYTES + 1)])
+@rows(("name", "size"), [("large.txt", EMBED_BYTES + 1), ("large.png", MEDIA_BYTES + 1)])
 def test_what_is_too_large_is_linked(tmp_path: Path, name: str, size: int) -> None:
     with (tmp_path / name).open("wb") as file:
         file.truncate(size)
@@ -99,7 +100,7 @@ def test_a_path_is_below_the_sessions_directory(tmp_path: Path, monkeypatch: pyt
     assert made.uri == f"file://{tmp_path}/a%20b.txt"
 
 
-@pytest.mark.parametrize("kinds", [ALL, NONE])
+@rows("kinds", [ALL, NONE])
 def test_a_directory_is_linked(tmp_path: Path, kinds: frozenset[str]) -> None:
     (tmp_path / "folder").mkdir()
     made = block(Path("folder"), tmp_path, kinds)
@@ -112,7 +113,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs")
-@pytest.mark.parametrize("kinds", [ALL, NONE])
+@rows("kinds", [ALL, NONE])
 def test_a_fifo_is_not_waited_for(tmp_path: Path, kinds: frozenset[str]) -> None:
     os.mkfifo(tmp_path / "fifo.txt")
     with pytest.raises(ValueError, match="fifo"):
@@ -134,7 +135,7 @@ def test_a_prompt_must_not_be_empty(tmp_path: Path) -> None:
         prompt_blocks([], str(tmp_path), ALL)
 
 
-@pytest.mark.parametrize(
+@rows(
     "item",
     [
         Image("YQ==", "image/png"),
@@ -149,7 +150,7 @@ def test_a_block_that_the_agent_does_not_take_is_not_sent(tmp_path: Path, item: 
     assert caught.value.field == "prompt"
 
 
-@pytest.mark.parametrize("item", [None, 7, b"bytes", ["a list"], {"type": "text", "text": "hello"}])
+@rows("item", [None, 7, b"bytes", ["a list"], {"type": "text", "text": "hello"}])
 def test_what_is_no_text_path_or_block_is_not_sent(tmp_path: Path, item: Any) -> None:
     with pytest.raises(TypeError, match="prompt"):
         block(item, tmp_path)

@@ -26,6 +26,7 @@ from accord.session.event import Event, MessageChunk, StateChanged, ToolChanged
 from accord.testing import AgentPeer, Answers, JsonRpcMessage, Recorder, ScriptedAgent, command_of, join
 from accord.testing.roles import AgentScript, Greeting
 from tests.limits import limit
+from tests.tables import rows
 
 TOOL = {"toolCallId": "t1", "title": "Edit a.txt", "kind": "edit", "status": "pending"}
 BOUND_SECONDS = limit(10.0)
@@ -89,7 +90,7 @@ async def test_1_a_line_of_more_than_half_a_megabyte_is_read(tmp_path: Path, tar
 # --- 2: false v2
 
 
-@pytest.mark.parametrize("wish", ["auto", "newest", "1"])
+@rows("wish", ["auto", "newest", "1"])
 async def test_2_an_agent_that_says_2_and_speaks_v1_is_heard_in_v1(tmp_path: Path, wish: str) -> None:
     async with talking(lambda peer: one_turn(peer, "false v2"), tmp_path, edition=wish) as (session, remote, _):
         turn = await session.prompt("go")
@@ -98,8 +99,8 @@ async def test_2_an_agent_that_says_2_and_speaks_v1_is_heard_in_v1(tmp_path: Pat
         assert (turn.text, turn.stop_reason) == ("done", "end_turn")
 
 
-@pytest.mark.parametrize("wish", ["auto", "newest"])
-@pytest.mark.parametrize("speaks", ["v1", "v2", "v2_june"])
+@rows("wish", ["auto", "newest"])
+@rows("speaks", ["v1", "v2", "v2_june"])
 async def test_2_an_agent_that_says_what_it_speaks_is_heard_so(tmp_path: Path, speaks: Greeting, wish: str) -> None:
     async with talking(lambda peer: one_turn(peer, speaks), tmp_path, edition=wish) as (session, remote, _):
         turn = await session.prompt("go")
@@ -226,7 +227,7 @@ async def test_4_empty_chunks_are_heard_and_change_no_text(tmp_path: Path) -> No
 # --- 5: ids
 
 
-@pytest.mark.parametrize("ids", ["from 0", "uuid"])
+@rows("ids", ["from 0", "uuid"])
 async def test_5_ids_of_the_agent_are_its_own_affair(tmp_path: Path, ids: str) -> None:
     used = [str(uuid.uuid4()) if ids == "uuid" else number for number in range(3)]
 
@@ -305,7 +306,7 @@ def second_of_its_kind(question: PermissionQuestion) -> Any:
     return [option for option in question.options if option.kind == "allow_always"][1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "chosen"), [("this", "this"), ("all", "all"), (second_of_its_kind, "all"), (True, "this"), (False, "no")]
 )
 async def test_7_of_two_options_of_one_kind_the_one_that_was_meant_is_chosen(
@@ -392,9 +393,7 @@ async def heard(peer: AgentPeer, wanted: Any) -> None:
 # --- 9: unknown sessions
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"), [(-32002, ResourceNotFound), (-32602, InvalidParams), (-32603, InternalError)]
-)
+@rows(("code", "kind"), [(-32002, ResourceNotFound), (-32602, InvalidParams), (-32603, InternalError)])
 async def test_9_a_session_that_the_agent_does_not_know_is_its_error(
     tmp_path: Path, code: int, kind: type[RequestError]
 ) -> None:
@@ -413,9 +412,7 @@ async def test_9_a_session_that_the_agent_does_not_know_is_its_error(
         assert (await session.prompt("go")).text == "done"
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"), [(-32002, ResourceNotFound), (-32602, InvalidParams), (-32603, InternalError)]
-)
+@rows(("code", "kind"), [(-32002, ResourceNotFound), (-32602, InvalidParams), (-32603, InternalError)])
 async def test_9_a_prompt_in_a_session_that_the_agent_has_forgotten_fails_and_the_next_one_is_sent(
     tmp_path: Path, code: int, kind: type[RequestError]
 ) -> None:
@@ -509,7 +506,7 @@ async def test_10_resuming_where_the_agent_can_do_nothing_of_it_is_its_error(tmp
 # --- 11: a missing file
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "choice", "code"),
     [
         ("other", None, -32002),
@@ -690,8 +687,8 @@ async def say_echo(peer: AgentPeer, session: str, prompt: JsonRpcMessage, echo: 
             await peer.update(session, {"sessionUpdate": "user_message_chunk", "messageId": "u1", "content": block})
 
 
-@pytest.mark.parametrize("running", ["before the answer", "after the echo"])
-@pytest.mark.parametrize("echo", ["user_message", "user_message_chunk"])
+@rows("running", ["before the answer", "after the echo"])
+@rows("echo", ["user_message", "user_message_chunk"])
 async def test_14_every_way_to_begin_a_v2_turn_is_understood(tmp_path: Path, echo: str, running: str) -> None:
     async def script(peer: AgentPeer) -> None:
         await v2_turn(peer, echo, early=running == "before the answer")
@@ -793,7 +790,7 @@ async def test_an_agent_that_never_answers_is_late_and_says_at_what(tmp_path: Pa
     assert caught.value.phase == "first"
 
 
-@pytest.mark.parametrize("phase", ["greeting", "opening", "prompt"])
+@rows("phase", ["greeting", "opening", "prompt"])
 async def test_an_agent_that_leaves_ends_whatever_was_asked(tmp_path: Path, phase: str) -> None:
     async def script(peer: AgentPeer) -> None:
         if phase == "greeting":

@@ -21,6 +21,7 @@ from accord.session.transcript import Transcript
 from accord.workspace import Workspace
 from tests.client.requesting_agent import RequestingAgent, requesting_agent
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.processes import runs, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups: run it on Linux or macOS")
@@ -129,7 +130,7 @@ async def test_a_released_terminal_is_unknown_and_its_output_stays_in_the_transc
         assert shown(requester, terminal) == f"{pid}\n"
 
 
-@pytest.mark.parametrize("method", ["output", "wait_for_exit", "kill", "release"])
+@rows("method", ["output", "wait_for_exit", "kill", "release"])
 async def test_a_terminal_that_never_was_is_unknown(tmp_path: Path, method: str) -> None:
     async with requesting_agent(tmp_path) as requester:
         assert await requester.refusal(f"terminal/{method}", terminalId="nonsense") == -32002
@@ -150,7 +151,7 @@ async def test_a_command_that_cannot_be_started_leaves_no_terminal(tmp_path: Pat
         assert requester.session.transcript.terminals == {}
 
 
-@pytest.mark.parametrize("cwd", ["/", "relative", "{outside}", "{root}/../outside", "{root}/link", "{root}/missing"])
+@rows("cwd", ["/", "relative", "{outside}", "{root}/../outside", "{root}/link", "{root}/missing"])
 async def test_a_command_runs_nowhere_but_inside_the_roots(tmp_path: Path, cwd: str) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()

@@ -12,6 +12,7 @@ import pytest
 import accord
 from tests.connection.rig import Hand, until
 from tests.limits import limit
+from tests.tables import rows
 
 INTRODUCTION = {
     "protocolVersion": 2,
@@ -68,7 +69,7 @@ async def test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_whe
     assert [(turn.stop_reason, turn.message_id) for turn in turns] == [("end_turn", "u1"), ("end_turn", "u2")]
 
 
-@pytest.mark.parametrize("answer_first", [True, False])
+@rows("answer_first", [True, False])
 async def test_a_prompt_that_is_cancelled_before_its_work_began_ends_without_a_running_state(
     *, answer_first: bool
 ) -> None:

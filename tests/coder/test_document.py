@@ -10,6 +10,7 @@ import pytest
 from accord.coder.agent import COMMANDS, MODES
 from accord.coder.request_parser import understand
 from accord.coder.tools.toolbox import OFFERED
+from tests.tables import rows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coder.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## The built-in model")[2].partition("\n## ")[0]
@@ -20,7 +21,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.mark.parametrize("request_", REQUESTS)
+@rows("request_", REQUESTS)
 def test_what_the_page_says_is_understood(request_: str) -> None:
     assert understand(request_)
 

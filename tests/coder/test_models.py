@@ -20,6 +20,7 @@ from tests.agent.rig import served
 from tests.coder.llm import Say, Status, serve
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, answered, say, talk
 from tests.limits import limit
+from tests.tables import rows
 
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
 
@@ -92,7 +93,7 @@ async def test_the_size_of_the_context_can_be_set(tmp_path: Path) -> None:
     assert usage.size == 32_000
 
 
-@pytest.mark.parametrize("wrong", [{"max_requests": 0}, {"context_tokens": 10}, {"effort": "immense"}])
+@rows("wrong", [{"max_requests": 0}, {"context_tokens": 10}, {"effort": "immense"}])
 def test_a_limit_that_cannot_be_meant_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(accord.LocalProtocolError) as caught:
         make_agent(store=None, **wrong)

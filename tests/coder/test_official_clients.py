@@ -15,6 +15,7 @@ from accord.coder.memory import SUMMARY
 from tests.coder.llm import Say, serve
 from tests.coder.rig import project
 from tests.coder.site import page, serving
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 PEERS = Path(__file__).parent / "peers"
@@ -43,7 +44,7 @@ async def test_an_official_client_gets_its_work_done(
     argv, more = _program(client, request)
     prompts = [prompt.replace("PYTHON", sys.executable) for prompt in PROMPTS]
     env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(prompts)}
-    coder = [sys.executable, "-m", "accord.coder", "--store", f"sqlite:{tmp_path / 'sessions.db'}"]
+    coder = [str(forking_python()), "-m", "accord.coder", "--store", f"sqlite:{tmp_path / 'sessions.db'}"]
 
     report = await _report([*argv, *coder], env)
 
@@ -86,7 +87,7 @@ async def test_an_official_client_holds_a_turn_with_each_feature(
         ]
         env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(prompts)}
         env["XDG_STATE_HOME"] = str(tmp_path / "state")
-        report = await _report([*argv, sys.executable, "-m", "accord.coder", "--store", "memory"], env)
+        report = await _report([*argv, str(forking_python()), "-m", "accord.coder", "--store", "memory"], env)
 
     assert report["stops"] == ["end_turn"] * len(prompts)
     assert (folder / "greeting.txt").read_text() == "Hello you\n"
@@ -110,7 +111,7 @@ async def test_an_official_client_chooses_among_models_that_know_the_project(
     env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps([*steps, "go on"])}
     async with serve(Say("Hello, please."), Say("Once more."), Say("We met."), Say("I go on.")) as model:
         names = ("--model", "small", "--model", "large", "--base-url", model.url)
-        report = await _report([*argv, sys.executable, "-m", "accord.coder", "--store", "none", *names], env)
+        report = await _report([*argv, str(forking_python()), "-m", "accord.coder", "--store", "none", *names], env)
 
     assert report["stops"] == ["end_turn"] * 4
     assert [each["model"] for each in model.asked] == ["small", "large", "large", "large"]

@@ -11,6 +11,7 @@ import accord
 from accord.coder import make_agent
 from accord.coder.model import AUTO_APPROVE_READS, Delta
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk
+from tests.tables import rows
 
 WRITE = call("write", path="src/a", text="b")
 
@@ -109,7 +110,7 @@ async def test_a_question_about_a_command_names_it(tmp_path: Path) -> None:
         assert question.command.command == "echo 'a b'"
 
 
-@pytest.mark.parametrize("wrong", [{"rules": ["maybe edit"]}, {"model": "nonsense"}, {"model": "openai:"}])
+@rows("wrong", [{"rules": ["maybe edit"]}, {"model": "nonsense"}, {"model": "openai:"}])
 def test_what_cannot_be_meant_is_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(accord.LocalProtocolError):
         make_agent(store=None, **wrong)

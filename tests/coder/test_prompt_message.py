@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from accord.coder.memory import message_of
 from accord.coder.model import Picture, UserMessage
 from accord.session.content import Audio, Image, Link, Resource, Text
 from tests.coder.rig import agent_with, say, talk
+from tests.tables import rows
 
 
 def test_links_are_named_in_their_place_and_files_come_behind() -> None:
@@ -44,6 +43,6 @@ async def test_the_first_prompt_names_the_session(tmp_path: Path) -> None:
         assert talked.session.title == f"a long title {'x' * 46}…"
 
 
-@pytest.mark.parametrize("uri", ["file://", "file://host", "http://[::1", "http://[no address]", ""])
+@rows("uri", ["file://", "file://host", "http://[::1", "http://[no address]", ""])
 def test_an_address_that_names_no_file_stays_as_it_is(uri: str) -> None:
     assert message_of([Link(uri, "a"), Resource(uri, "b")], "/work").text.split() == f"{uri} {uri}".split()

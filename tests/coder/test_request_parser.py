@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from accord.coder.request_parser import NotUnderstood, understand
 from tests.limits import limit
+from tests.tables import rows
 
 PLAIN: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
     ("read a.py", [("read", {"path": "a.py"})]),
@@ -63,12 +64,12 @@ PLAIN: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), PLAIN, ids=[text[:40] for text, _ in PLAIN])
+@rows(("text", "expected"), PLAIN)
 def test_a_request_is_understood(text: str, expected: list[tuple[str, dict[str, Any]]]) -> None:
     assert [(action.tool, action.arguments) for action in understand(text)] == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "clause"),
     [
         ("make me a sandwich", "make me a sandwich"),

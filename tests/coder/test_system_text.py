@@ -18,6 +18,7 @@ from accord.coder.system_text import (
     instructions_text,
 )
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk
+from tests.tables import rows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -60,7 +61,7 @@ async def test_the_text_is_the_same_for_every_request_of_a_turn_and_new_in_the_n
     assert "New rule." in third
 
 
-@pytest.mark.parametrize("name", NAMES)
+@rows("name", NAMES)
 def test_every_name_is_known_and_the_first_of_a_folder_counts(tmp_path: Path, name: str) -> None:
     for each in NAMES[NAMES.index(name) :]:
         (tmp_path / each).parent.mkdir(exist_ok=True)

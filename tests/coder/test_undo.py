@@ -15,6 +15,7 @@ from accord.coder.model import ModelReply, UserMessage
 from accord.session.git_patch import write_patch
 from accord.session.tool import FileChange
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, answered, call, project, say, talk
+from tests.tables import rows
 
 texts = st.text(st.sampled_from("ab\n\r@- +\\"), max_size=40)
 
@@ -33,7 +34,7 @@ def test_a_patch_of_many_lines_is_taken_back() -> None:
     assert take_back(write_patch([FileChange("/a", before, after, "modify")]) or "", after) == before
 
 
-@pytest.mark.parametrize("text", ["", "a\n", "other\n" * 9])
+@rows("text", ["", "a\n", "other\n" * 9])
 def test_a_patch_does_not_fit_another_text(text: str) -> None:
     patch = write_patch([FileChange("/a", "a\nb\nc\n", "a\nx\nc\n", "modify")]) or ""
     with pytest.raises(ValueError, match="fit"):

@@ -15,6 +15,7 @@ from tests.agent.mcp_servers.starting import FRIENDLY
 from tests.agent.rig import agent_of, choose, served
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk
 from tests.limits import limit
+from tests.tables import rows
 
 pytest.importorskip("mcp", reason='mcp is missing: pip install "accord[mcp]"')
 
@@ -53,7 +54,7 @@ PLAN = [accord.PlanEntry("look", "completed"), accord.PlanEntry("change", "in_pr
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("how", ["cancelled", "failed"])
+@rows("how", ["cancelled", "failed"])
 async def test_no_entry_of_a_plan_stays_in_progress_when_its_turn_breaks_off(
     tmp_path: Path, edition: str, how: str
 ) -> None:

@@ -14,6 +14,7 @@ from accord.compat.acp.process import MAX_STDERR_BYTES, StderrReader
 from accord.compat.acp.streams import transport_of
 from accord.errors import ConnectionLost, FrameError
 from accord.transport import Transport, check_transport
+from tests.tables import rows
 
 
 async def streams() -> tuple[Transport, Transport]:
@@ -104,7 +105,7 @@ async def test_stderr_is_read_by_line_by_count_and_to_its_end_and_never_grows_be
     assert [line async for line in stderr] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("side", "method", "params", "kept"),
     [
         ("agent", "session/prompt", {"sessionId": "a", "_meta": {"session_id": "b", "x": 1}}, {"x": 1}),

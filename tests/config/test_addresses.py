@@ -13,6 +13,7 @@ from accord.config.connect import connect_to
 from accord.config.entry import entry_of, is_installed
 from accord.config.errors import ConfigError, UntrustedFile
 from tests.config.world import write
+from tests.tables import rows
 
 URL = "wss://agents.example.org/acp"
 
@@ -55,14 +56,14 @@ def test_an_entry_without_a_token_of_its_own_gets_none(tmp_path: Path, monkeypat
     assert options_of(entry(tmp_path, url=URL))["token"] == ""
 
 
-@pytest.mark.parametrize("said", [{"tokenFile": "nowhere"}, {"caFile": "nowhere"}])
+@rows("said", [{"tokenFile": "nowhere"}, {"caFile": "nowhere"}])
 def test_a_file_that_is_not_there_is_an_error_of_the_config(tmp_path: Path, said: dict[str, str]) -> None:
     with pytest.raises(ConfigError) as failed:
         options_of(entry(tmp_path, url=URL, **said))
     assert failed.value.key == f"far.{next(iter(said))}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "key"),
     [({"url": "ftp://x"}, "agent_servers.far.url"), ({"url": URL, "command": "x"}, "agent_servers.far")],
 )

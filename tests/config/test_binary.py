@@ -17,6 +17,7 @@ from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError
 from accord.config.registry import Download
 from tests.limits import limit
+from tests.tables import rows
 
 PROGRAM = b"#!/bin/sh\necho hello\n"
 
@@ -96,7 +97,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("file", "content", "reason"), BAD, ids=range(len(BAD)))
+@rows(("file", "content", "reason"), BAD)
 def test_what_is_no_good_leaves_nothing_behind(tmp_path: Path, file: str, content: bytes, reason: str) -> None:
     with pytest.raises(DownloadError) as caught:
         installed(entry_of(tmp_path / "agents", file), content)

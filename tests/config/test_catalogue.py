@@ -20,6 +20,7 @@ from accord.config.entry import DEMO
 from accord.config.errors import ConfigError
 from tests.config.world import write
 from tests.limits import limit
+from tests.tables import rows
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/agents-by-name.md").read_text(encoding="utf-8")
@@ -55,7 +56,7 @@ WANTED = [
     "vtcode",
 ]
 
-each_agent = pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.id)
+each_agent = rows("agent", AGENTS)
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -180,14 +181,14 @@ def test_the_file_holds_nothing_that_looks_like_a_secret_or_a_path_of_somebody()
 # --- finding a row
 
 
-@pytest.mark.parametrize("name", ["claude", "claude-code", "Claude", "CLAUDE-CODE-ACP"])
+@rows("name", ["claude", "claude-code", "Claude", "CLAUDE-CODE-ACP"])
 def test_an_agent_is_found_by_id_and_alias_in_any_case(name: str) -> None:
     agent = load_catalogue().find(name)
     assert agent is not None
     assert agent.id == "claude"
 
 
-@pytest.mark.parametrize("name", ["", "nobody", "clau", "claude "])
+@rows("name", ["", "nobody", "clau", "claude "])
 def test_an_unknown_name_finds_nothing(name: str) -> None:
     assert load_catalogue().find(name) is None
 
@@ -219,14 +220,14 @@ def test_a_later_version_is_refused_with_what_to_do() -> None:
     assert "update Accord" in caught.value.expected
 
 
-@pytest.mark.parametrize("version", [0, -1])
+@rows("version", [0, -1])
 def test_a_version_that_never_was_is_refused(version: int) -> None:
     with pytest.raises(ConfigError) as caught:
         parse({**document(), "version": version})
     assert caught.value.key == "version"
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
     [
         b"",
@@ -244,7 +245,7 @@ def test_what_is_no_catalogue_is_refused(content: bytes) -> None:
         parse_catalogue(content, "catalogue.json")
 
 
-@pytest.mark.parametrize(
+@rows(
     "changes",
     [
         {"unknown": 1},
@@ -264,7 +265,7 @@ def test_a_row_with_a_wrong_or_unknown_key_is_refused(changes: dict[str, Any]) -
         parse(document(**changes))
 
 
-@pytest.mark.parametrize("aliases", [["ONE"], ["two"], ["Second"]])
+@rows("aliases", [["ONE"], ["two"], ["Second"]])
 def test_a_name_that_two_rows_have_is_refused(aliases: list[str]) -> None:
     both = document()
     both["agents"].append({**both["agents"][0], "id": "two", "aliases": ["second"]})

@@ -15,6 +15,7 @@ import pytest
 from accord.config.catalogue import CatalogueAgent, CatalogueLogin, PackageManager, StartLine, load_catalogue
 from accord.config.catalogue_lookup import ResolvedAgent, find_program, resolve_agent
 from tests.limits import limit
+from tests.tables import rows
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and modes of files: run it on a POSIX system")
 
@@ -356,8 +357,8 @@ def test_the_advice_for_an_installed_agent_is_how_to_log_in(machine: Machine) ->
     assert "npm install" not in advice
 
 
-@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-@pytest.mark.parametrize("row", load_catalogue().agents.values(), ids=lambda row: row.id)
+@rows("platform", ["linux", "darwin", "win32"])
+@rows("row", load_catalogue().agents.values())
 def test_every_row_has_something_to_type_on_every_platform(row: CatalogueAgent, platform: str, tmp_path: Path) -> None:
     found = resolve_agent(row, path="", project=tmp_path, platform=platform)
     assert (found.argv, found.is_installed) == ((), False)

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from accord.config.errors import ConfigError
 from accord.config.fields import MAX_FILE_BYTES, Notes, Table, join_key, open_table, read_bytes
+from tests.tables import rows
 
 
 def table(**values: Any) -> Table:
@@ -63,14 +64,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("question", "options", "value", "key", "expected"), WRONG)
+@rows(("question", "options", "value", "key", "expected"), WRONG)
 def test_what_is_wrong_is_told(question: str, options: dict[str, Any], value: Any, key: str, expected: str) -> None:
     asked = table(v=value)
     getattr(asked, question)("v", **options)
     assert problems(asked) == [(key, expected)]
 
 
-@pytest.mark.parametrize("question", ["text", "texts", "variables", "pairs", "flag", "tables", "named_tables", "table"])
+@rows("question", ["text", "texts", "variables", "pairs", "flag", "tables", "named_tables", "table"])
 def test_what_is_absent_is_fine(question: str) -> None:
     asked = table()
     assert not getattr(asked, question)("v")
@@ -112,7 +113,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("content", "expected"), BROKEN, ids=range(len(BROKEN)))
+@rows(("content", "expected"), BROKEN)
 def test_a_file_that_holds_no_object_says_what_was_expected(content: bytes, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         open_table(content, "f.json", Notes())

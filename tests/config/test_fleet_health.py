@@ -15,6 +15,7 @@ from accord.errors import (
     InternalError,
     LocalProtocolError,
 )
+from tests.tables import rows
 
 
 class Clock:
@@ -155,11 +156,11 @@ PASSING = [
 LASTING = [AuthRequired(), InternalError(), LocalProtocolError("x"), ValueError(), missing_program()]
 
 
-@pytest.mark.parametrize("error", PASSING, ids=repr)
+@rows("error", PASSING)
 def test_what_may_pass_is_tried_again(error: Exception) -> None:
     assert is_passing(error)
 
 
-@pytest.mark.parametrize("error", LASTING, ids=repr)
+@rows("error", LASTING)
 def test_what_was_refused_is_not(error: Exception) -> None:
     assert not is_passing(error)

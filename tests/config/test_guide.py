@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from accord.config.acp_json import read_config
 from tests.config.world import write
+from tests.tables import rows
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = [
@@ -22,7 +21,7 @@ def test_the_guides_show_configs() -> None:
     assert {name for name, _ in BLOCKS} == {"config.md", "simse.md"}
 
 
-@pytest.mark.parametrize(("name", "block"), BLOCKS)
+@rows(("name", "block"), BLOCKS)
 def test_what_a_guide_shows_is_right(tmp_path: Path, name: str, block: str) -> None:
     file = read_config(write(tmp_path / "acp.json", block), "user")
     assert file is not None

@@ -9,6 +9,7 @@ import pytest
 
 from accord.config.errors import ConfigError
 from accord.config.paths import ConfigPaths, expand_home, folders
+from tests.tables import rows
 
 POSIX = [
     ("linux", {}, "/h", ("/h/.config", "/h/.local/state", "/h/.cache")),
@@ -33,7 +34,7 @@ POSIX = [
 ]
 
 
-@pytest.mark.parametrize(("platform", "environment", "home", "expected"), POSIX)
+@rows(("platform", "environment", "home", "expected"), POSIX)
 def test_each_platform_has_its_folders(
     platform: str, environment: dict[str, str], home: str, expected: tuple[str, str, str]
 ) -> None:

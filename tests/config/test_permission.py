@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.client.question import PermissionAnswer, PermissionQuestion
 from accord.config.permission import permission_for
 from accord.session.option import PermissionOption
+from tests.tables import rows
 
 
 class Here:
@@ -45,12 +44,12 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "kinds", "expected"), CHOICES)
+@rows(("policy", "kinds", "expected"), CHOICES)
 async def test_each_policy_takes_its_option(policy: Any, kinds: tuple[str, ...], expected: str | None) -> None:
     assert await chosen(policy, question(*kinds)) == expected
 
 
-@pytest.mark.parametrize("policy", ["prompt", None])
+@rows("policy", ["prompt", None])
 async def test_prompt_asks(policy: Any) -> None:
     async def on_question(_: PermissionQuestion) -> PermissionAnswer:
         return "allow_once"
@@ -64,7 +63,7 @@ async def test_no_answer_is_a_rejection() -> None:
     assert await chosen("prompt", question("allow_once"), lambda _: None) is None
 
 
-@pytest.mark.parametrize("policy", ["auto-approve", "deny"])
+@rows("policy", ["auto-approve", "deny"])
 async def test_nobody_is_asked_where_the_policy_knows(policy: Any) -> None:
     def on_question(_: PermissionQuestion) -> PermissionAnswer:
         raise AssertionError("nobody should be asked")

@@ -14,6 +14,7 @@ import pytest
 from accord.client import load_rules
 from accord.config.permission import AnswerFiles, agent_identity, set_aside_old_answers
 from accord.session.remembered import PathTarget, RememberedAnswer, decode_answers
+from tests.tables import rows
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -58,7 +59,7 @@ def test_a_document_that_was_moved_to_another_session_does_not_hold(tmp_path: Pa
     assert found in ([[], [OTHER]], [[ANSWER], []])
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"answers": "all"}, {"extra": 1}, {"session": "l"}])
+@rows("change", [{"version": 2}, {"answers": "all"}, {"extra": 1}, {"session": "l"}])
 def test_a_document_that_is_not_ours_is_not_used(tmp_path: Path, change: dict[str, Any]) -> None:
     answers = store(tmp_path)
     answers.add(Session(tmp_path), ANSWER)

@@ -15,6 +15,7 @@ from accord.config.errors import DownloadError, RegistryError
 from accord.config.registry import Launch, RegistryAgent, launch, load_registry, parse_registry, target_of
 from tests.config.test_fields import JSON
 from tests.config.world import write
+from tests.tables import rows
 
 ADDRESS = "https://agents.test/registry.json"
 ARCHIVE = "https://agents.test/a.tar.gz"
@@ -53,7 +54,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("distribution", "argv"), COMMANDS)
+@rows(("distribution", "argv"), COMMANDS)
 def test_a_package_becomes_a_command(distribution: Any, argv: tuple[str, ...], tmp_path: Path) -> None:
     assert launch(agent_of(distribution), tmp_path, which=everywhere) == Launch(argv, is_runner=True)
 
@@ -96,7 +97,7 @@ def test_what_cannot_run_here_says_what_is_missing(tmp_path: Path) -> None:
     assert str(caught.value) == "the agent 'an-agent' needs npx on the PATH or one of the platforms darwin-aarch64"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("system", "machine", "target"),
     [
         ("linux", "x86_64", "linux-x86_64"),
@@ -137,7 +138,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "key", "expected"), BAD)
+@rows(("entry", "key", "expected"), BAD)
 def test_a_bad_description_is_left_out_and_costs_nobody_the_others(entry: Any, key: str, expected: str) -> None:
     good = described({"npx": {"package": "n"}}, id="good")
     registry = parse_registry(registry_of(entry, good), ADDRESS)
@@ -155,7 +156,7 @@ def test_the_description_of_one_agent_is_a_registry_of_one() -> None:
     assert list(parse_registry(content, ADDRESS).agents) == ["an-agent"]
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"<html>"])
+@rows("content", [b"", b"[]", b"{}", b"<html>"])
 def test_what_is_no_registry_says_so(content: bytes) -> None:
     with pytest.raises(RegistryError) as caught:
         parse_registry(content, ADDRESS)
@@ -218,7 +219,7 @@ def load(cache: Path, web: Web, now: float | None = None) -> Any:
     return load_registry(ADDRESS, cache, fetch=web, **({} if now is None else {"now": lambda: now}))
 
 
-@pytest.mark.parametrize("answer", [GONE, b"<html>"])
+@rows("answer", [GONE, b"<html>"])
 def test_an_older_copy_is_used_and_told_where_fetching_fails(tmp_path: Path, answer: bytes | Exception) -> None:
     load(tmp_path, Web(GOOD))
     (kept,) = tmp_path.iterdir()

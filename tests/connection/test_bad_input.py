@@ -14,6 +14,7 @@ from accord.protocol import v1, v2
 from accord.protocol.edition import V1, V2, Edition
 from accord.protocol.model import Unknown
 from tests.connection.rig import EDITIONS, Hand, agent_handlers, initialized, until
+from tests.tables import rows
 
 SECRET = "received-value-0815"  # noqa: S105 - what must not be echoed
 
@@ -94,8 +95,8 @@ async def nothing_but_the_probe(hand: Hand) -> None:
     assert (await hand.hear())["id"] == id_
 
 
-@pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@rows("edition", EDITIONS)
+@rows("case", CASES)
 async def test_an_agent_answers_bad_input_and_lives(case: Case, edition: Edition) -> None:
     if edition not in case.editions:
         return
@@ -113,7 +114,7 @@ async def test_an_agent_answers_bad_input_and_lives(case: Case, edition: Edition
         await nothing_but_the_probe(hand)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@rows("case", CASES)
 async def test_a_client_survives_bad_input(case: Case) -> None:
     async with initialized("client") as (_, hand):
         await hand.say(case.text)
@@ -159,9 +160,9 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["as the first", "within a stream"])
-@pytest.mark.parametrize("edition", [V1, V2], ids=lambda edition: edition.name)
-@pytest.mark.parametrize("inner", KEPT.values(), ids=KEPT)
+@rows("first", [True, False])
+@rows("edition", [V1, V2])
+@rows("inner", KEPT.values())
 async def test_what_is_unknown_is_delivered_and_kept(inner: str, edition: Edition, first: bool) -> None:  # noqa: FBT001
     seen: list[Any] = []
     handlers = Handlers()
@@ -188,8 +189,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["as the first", "within a stream"])
-@pytest.mark.parametrize("inner", BAD.values(), ids=BAD)
+@rows("first", [True, False])
+@rows("inner", BAD.values())
 async def test_a_bad_update_is_dropped_alone_and_counted(inner: str, first: bool) -> None:  # noqa: FBT001
     seen: list[Any] = []
     handlers = Handlers()

@@ -11,16 +11,17 @@ from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.transport import memory_pair
 from tests.connection.rig import EDITIONS, REQUEST_PARAMS, RESULTS, agent_handlers, initialize, talk, until
+from tests.tables import rows
 
 
-@pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
+@rows("edition", EDITIONS)
 async def test_an_agent_speaks_what_its_client_asks_for(edition: Edition) -> None:
     async with talk("agent") as (connection, hand):
         await initialize(connection, hand, edition)
         assert connection.edition is edition
 
 
-@pytest.mark.parametrize("version", [0, 1, 65535])
+@rows("version", [0, 1, 65535])
 async def test_version_probes_are_answered_with_a_version_that_is_spoken(version: int) -> None:
     async with talk("agent") as (connection, hand):
         answer = await hand.request("initialize", {"protocolVersion": version, "clientCapabilities": {}})
@@ -28,7 +29,7 @@ async def test_version_probes_are_answered_with_a_version_that_is_spoken(version
         assert connection.edition is V1
 
 
-@pytest.mark.parametrize("version", [-1, 65536, "1", 1.5, True, None, [], {}], ids=repr)
+@rows("version", [-1, 65536, "1", 1.5, True, None, [], {}])
 async def test_what_is_no_version_is_refused_and_may_be_tried_again(version: Any) -> None:
     async with talk("agent") as (connection, hand):
         answer = await hand.request("initialize", {"protocolVersion": version})
@@ -37,7 +38,7 @@ async def test_what_is_no_version_is_refused_and_may_be_tried_again(version: Any
         await initialize(connection, hand)
 
 
-@pytest.mark.parametrize("params", [None, [], "text", 5, {}], ids=repr)
+@rows("params", [None, [], "text", 5, {}])
 async def test_params_that_are_none_are_refused(params: Any) -> None:
     async with talk("agent") as (connection, hand):
         assert (await hand.request("initialize", params))["error"]["code"] == -32602
@@ -77,7 +78,7 @@ async def test_a_client_of_a_newer_version_is_read_leniently() -> None:
         assert seen[0].info == v2.Implementation("unknown", version="unknown")
 
 
-@pytest.mark.parametrize("method", ["session/new", "_x", "nonsense"])
+@rows("method", ["session/new", "_x", "nonsense"])
 async def test_a_request_before_initialize_is_refused_and_notifications_are_ignored(method: str) -> None:
     async with talk("agent") as (connection, hand):
         await hand.notify("session/cancel", {"sessionId": "s"})
@@ -135,7 +136,7 @@ async def test_v2_may_be_initialized_again_until_another_request_came() -> None:
         assert (await hand.request("initialize", REQUEST_PARAMS["v2"]))["error"]["code"] == -32600
 
 
-@pytest.mark.parametrize("edition", [V1, V2_JUNE], ids=lambda edition: edition.name)
+@rows("edition", [V1, V2_JUNE])
 async def test_elsewhere_a_repetition_is_welcome_as_long_as_the_edition_stays(edition: Edition) -> None:
     async with talk("agent") as (connection, hand):
         await initialize(connection, hand, edition)
@@ -155,7 +156,7 @@ ROWS: list[tuple[Edition, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("edition", "row", "params"), ROWS, ids=lambda value: getattr(value, "name", ""))
+@rows(("edition", "row", "params"), ROWS)
 async def test_a_typed_initialize_fixes_the_edition(edition: Edition, row: Any, params: Any) -> None:
     async with talk("client") as (connection, hand):
         calling = asyncio.ensure_future(connection.call(row, params))

@@ -22,6 +22,7 @@ from accord.errors import (
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V2, V2_JUNE
 from tests.connection.rig import Hand, agent_handlers, initialized, until
+from tests.tables import rows
 
 SECRET = "/home/ada/secret-token-4711"  # noqa: S105 - what must not leak
 
@@ -115,7 +116,7 @@ RAISED = [
 ]
 
 
-@pytest.mark.parametrize(("raised", "code"), RAISED, ids=lambda value: getattr(value, "__class__", type).__name__)
+@rows(("raised", "code"), RAISED)
 async def test_what_a_handler_raises_on_purpose_is_sent_as_it_says(raised: RequestError, code: int) -> None:
     async def handler(_: Any) -> Any:
         raise raised
@@ -168,7 +169,7 @@ async def test_a_handler_knows_the_request_it_answers() -> None:
         assert current_request() is None
 
 
-@pytest.mark.parametrize("id_", [0, 1, -1, "1", "", "ä", 2**63 - 1, -(2**63)], ids=repr)
+@rows("id_", [0, 1, -1, "1", "", "ä", 2**63 - 1, -(2**63)])
 async def test_the_answer_carries_the_id_as_it_came(id_: Any) -> None:
     async with initialized("agent", serving(lambda _: None)) as (_, hand):
         await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"}, id_=id_)
@@ -247,7 +248,7 @@ async def test_a_request_that_is_cancelled_in_its_lane_never_begins() -> None:
         assert begun == []
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@rows("times", [1, 2])
 async def test_a_request_whose_arrival_was_heard_begins_and_is_cancelled_where_it_waits(times: int) -> None:
     arrived: list[Any] = []
     begun: list[Any] = []
@@ -325,7 +326,7 @@ async def test_what_the_arrival_of_a_request_gave_is_there_for_its_handler() -> 
     assert seen == [(["arrived", "a"], "a"), (["arrived", "b"], "b")]
 
 
-@pytest.mark.parametrize("space", ["", " "], ids=["one pass", "two passes"])
+@rows("space", ["", " "])
 async def test_what_the_arrival_of_a_request_raised_is_its_answer_and_the_handler_is_not_called(space: str) -> None:
     called: list[Any] = []
     handlers = serving(called.append)
@@ -440,7 +441,7 @@ async def test_a_batch_is_answered_by_one_array_in_june_only() -> None:
         assert await hand.is_alive()
 
 
-@pytest.mark.parametrize("edition", [v1, v2], ids=["v1", "v2"])
+@rows("edition", [v1, v2])
 async def test_an_array_gets_one_refusal_elsewhere_and_nothing_in_it_is_done(edition: Any) -> None:
     begun: list[Any] = []
     handlers = agent_handlers()

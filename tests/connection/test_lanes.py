@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from accord.connection.budget import Budget
 from accord.connection.lanes import FEW, Lanes
 from tests.limits import limit
+from tests.tables import rows
 
 # A lane with few things is emptied by the shared runner, one with many by a task of its own.
-BOTH_WAYS = pytest.mark.parametrize("count", [FEW, 10 * FEW], ids=["few", "many"])
+BOTH_WAYS = rows("count", [FEW, 10 * FEW])
 
 
 class Emptied:

@@ -12,6 +12,7 @@ from accord.jsonrpc.message import MessageRules, ParsedMessage
 from accord.jsonrpc.parse import parse
 from accord.protocol import v1
 from tests.connection.rig import Hand, agent_handlers, initialized
+from tests.tables import rows
 
 PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": "hello"}]}
 REQUESTS = {
@@ -65,7 +66,7 @@ async def answers_to(texts: list[str]) -> list[Any]:
     return outcomes
 
 
-@pytest.mark.parametrize("params", REQUESTS.values(), ids=REQUESTS)
+@rows("params", REQUESTS.values())
 async def test_a_request_means_the_same_in_every_spelling(params: Any) -> None:
     for id_ in ("7", '"seven"', "null"):
         body = json.dumps(params, separators=(",", ":"))
@@ -74,7 +75,7 @@ async def test_a_request_means_the_same_in_every_spelling(params: Any) -> None:
         assert others == [first, first]
 
 
-@pytest.mark.parametrize(
+@rows(
     "tail",
     ['"id":8', '"method":"session/new"', '"params":{}', '"result":{}', '"error":{}', '"jsonrpc":"1.0"', '"more":1'],
 )
@@ -85,7 +86,7 @@ async def test_what_stands_behind_the_params_of_a_request_is_not_overlooked(tail
     assert one_pass == two_passes
 
 
-@pytest.mark.parametrize("method", ["session/load", "session/nothing", "_extension", "initialize", "session/update"])
+@rows("method", ["session/load", "session/nothing", "_extension", "initialize", "session/update"])
 async def test_a_method_without_a_handler_is_refused_in_every_spelling(method: str) -> None:
     message = f'{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{}}}}'
     first, *others = await answers_to(spellings(message))
@@ -107,7 +108,7 @@ async def id_of_call(hand: Hand) -> Any:
     return message["id"]
 
 
-@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+@rows("result", RESULTS.values())
 async def test_a_result_means_the_same_in_every_spelling(result: str) -> None:
     outcomes = []
     async with initialized("client") as (connection, hand):

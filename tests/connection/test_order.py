@@ -17,6 +17,7 @@ from accord.transport.polled import PIPE_BYTES
 from accord.transport.write_buffer import SLICE_BYTES
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
 from tests.limits import limit
+from tests.tables import rows
 
 CHUNK = (
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s%d","update":'
@@ -149,7 +150,7 @@ LOAD: Any = (v1.SESSION_LOAD, v1.LoadSessionRequest([], "/", "s"), {})
 RESUME: Any = (v1.SESSION_RESUME, v1.ResumeSessionRequest("s", "/"), {})
 
 
-@pytest.mark.parametrize(("method", "params", "result"), [PROMPT, LOAD, RESUME], ids=["prompt", "load", "resume"])
+@rows(("method", "params", "result"), [PROMPT, LOAD, RESUME])
 async def test_an_answer_waits_for_the_earlier_updates_of_the_session_it_names(
     method: Any, params: Any, result: Any
 ) -> None:

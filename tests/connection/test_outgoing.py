@@ -21,6 +21,7 @@ from accord.errors import (
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from tests.connection.rig import Hand, initialized, talk, until
+from tests.tables import rows
 
 NEW = v1.NewSessionRequest("/", [])
 
@@ -53,7 +54,7 @@ ERRORS: list[tuple[dict[str, Any], type[AccordError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "kind"), ERRORS, ids=lambda value: getattr(value, "__name__", ""))
+@rows(("error", "kind"), ERRORS)
 async def test_an_error_is_raised_as_its_class(error: dict[str, Any], kind: type[RequestError]) -> None:
     async with initialized("client") as (connection, hand):
         calling = new_session(connection)
@@ -79,7 +80,7 @@ SPOILED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parts", SPOILED, ids=repr)
+@rows("parts", SPOILED)
 async def test_an_answer_that_is_none_fails_the_call_and_the_connection_lives(parts: dict[str, Any]) -> None:
     async with initialized("client") as (connection, hand):
         calling = new_session(connection)
@@ -97,7 +98,7 @@ async def test_null_counts_as_an_empty_result_where_nothing_is_required() -> Non
         assert await calling == v1.LoadSessionResponse()
 
 
-@pytest.mark.parametrize("size", [10, 100_000], ids=["small", "large"])
+@rows("size", [10, 100_000])
 async def test_a_misfit_in_a_result_says_where(size: int) -> None:
     async with initialized("client") as (connection, hand):
         calling = new_session(connection)
@@ -147,7 +148,7 @@ async def test_a_second_answer_is_dropped() -> None:
         await until(lambda: connection.stray_answers == 1)
 
 
-@pytest.mark.parametrize(("edition", "told"), [(V1, True), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+@rows(("edition", "told"), [(V1, True), (V2, True), (V2_JUNE, False)])
 async def test_a_timeout_withdraws_the_call_where_the_edition_can(edition: Edition, told: bool) -> None:  # noqa: FBT001
     async with initialized("client", edition=edition) as (connection, hand):
         row: Any = {"v1": v1, "v2": v2, "v2_june": v2_june}[edition.name].SESSION_NEW

@@ -18,6 +18,7 @@ from accord.transport.interface import Transport
 from accord.wire import Framing
 from tests.connection.rig import Hand, initialize
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.one_by_one import MinimalTransport
 
 LINKS = ["memory", "pipes", "threads", "headers", "plain"]
@@ -56,7 +57,7 @@ async def say(connection: Connection, session: str) -> None:
     await connection.notify(v1.SESSION_CANCEL, v1.CancelNotification(session))
 
 
-@pytest.mark.parametrize("kind", LINKS)
+@rows("kind", LINKS)
 async def test_a_call_is_withdrawn_before_anything_else_is_said(kind: str) -> None:
     async with linked(kind) as (connection, hand):
         for number in range(20):
@@ -73,7 +74,7 @@ async def test_a_call_is_withdrawn_before_anything_else_is_said(kind: str) -> No
             assert after["params"] == {"sessionId": "after"}
 
 
-@pytest.mark.parametrize("kind", LINKS)
+@rows("kind", LINKS)
 async def test_the_order_holds_where_the_peer_does_not_read_for_a_while(kind: str) -> None:
     async with linked(kind) as (connection, hand):
         calling = asyncio.ensure_future(connection.call(v1.SESSION_NEW, NEW))
@@ -99,7 +100,7 @@ async def test_the_order_holds_where_the_peer_does_not_read_for_a_while(kind: st
         await asyncio.wait(prompts)
 
 
-@pytest.mark.parametrize("kind", LINKS)
+@rows("kind", LINKS)
 async def test_what_is_posted_on_a_link_that_is_gone_is_gone_too(kind: str) -> None:
     async with linked(kind) as (connection, _):
         await connection.transport.close()

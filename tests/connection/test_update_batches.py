@@ -9,14 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from accord.connection import Connection, Handlers
 from accord.connection.update_batches import ReadBatch
 from accord.protocol import v1
 from accord.transport import StreamTransport
 from tests.connection.rig import Hand, initialize
 from tests.limits import limit
+from tests.tables import rows
 
 UPDATE = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":%s}}'
 CHUNK = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
@@ -150,7 +149,7 @@ async def test_a_handler_that_never_returns_holds_up_its_session_only() -> None:
     assert heard == ["a0", "b4", "b5"]
 
 
-@pytest.mark.parametrize("sessions", ["a", "ab"])
+@rows("sessions", ["a", "ab"])
 async def test_a_run_over_the_budget_is_cut_and_nothing_of_it_is_lost(sessions: str) -> None:
     heard: list[str] = []
     most = 0
@@ -257,11 +256,7 @@ def test_what_was_taken_of_a_read_is_counted_however_it_was_taken() -> None:
     assert batch.size_bytes == 4
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [([], True), ([b"a", b"b"], True), ([b"a", "ü".encode()], True), ([b"a", b"\xff"], False)],
-    ids=["nothing", "ascii", "umlaut", "no character"],
-)
+@rows(("texts", "expected"), [([], True), ([b"a", b"b"], True), ([b"a", "ü".encode()], True), ([b"a", b"\xff"], False)])
 def test_a_read_is_utf8_if_each_of_its_texts_is(texts: list[bytes], expected: bool) -> None:  # noqa: FBT001
     assert ReadBatch(texts).is_utf8 is expected
 

@@ -12,7 +12,7 @@ import pytest
 import accord
 from accord.dialects import DialectPlugin
 from accord.transport.interface import Transport
-from tests.client.clock import in_no_time
+from tests.client.clock import in_no_time, timeless
 
 
 class Nothing(DialectPlugin):
@@ -53,6 +53,7 @@ def asking_agent() -> accord.Agent:
     return agent
 
 
+@timeless
 async def test_a_side_that_a_dialect_does_not_have_is_an_error_at_the_link() -> None:
     with pytest.raises(accord.LocalProtocolError) as caught:
         await accord.connect(asking_agent()).use_dialect(Nothing()).open()

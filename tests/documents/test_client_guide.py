@@ -14,6 +14,7 @@ import pytest
 import accord
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are shell scripts here: run it on Linux")
 
@@ -262,7 +263,7 @@ def test_the_trace_of_the_guide_has_the_prompt(machine: Machine) -> None:
 # --- the rest
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "new_session",

@@ -12,6 +12,7 @@ import pytest
 import accord
 from tests.documents.test_links import anchors_of
 from tests.forking_python import forking_python
+from tests.tables import rows
 
 PATH = Path(__file__).parents[2] / "docs" / "editors.md"
 PAGE = PATH.read_text(encoding="utf-8")
@@ -50,7 +51,7 @@ async def test_the_words_of_a_snippet_start_an_agent_that_opens_a_session(
         assert (await agent.new_session(tmp_path)).id
 
 
-@pytest.mark.parametrize("text", blocks("lua") + blocks("elisp"))
+@rows("text", blocks("lua") + blocks("elisp"))
 def test_the_other_snippets_are_whole_and_name_the_same_words(text: str) -> None:
     for opening, closing in ("()", "{}", "[]"):
         assert text.count(opening) == text.count(closing)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import rows
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "index.md"
@@ -38,7 +38,7 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@rows("page", PAGES)
 def test_every_link_of_a_page_leads_to_a_file_and_its_heading(page: Path) -> None:
     for link in links_in(page):
         target = target_of(page, link)

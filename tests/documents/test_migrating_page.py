@@ -13,6 +13,7 @@ import accord
 from tests.documents.console import Guide
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.tables import rows
 
 ROOT = Path(__file__).parents[2]
 GUIDE = Guide("migrating.md")
@@ -61,7 +62,7 @@ def test_every_name_that_the_sdk_removed_is_on_the_page(python_peer_v1: Path, py
     assert [name for name in sorted(gone) if f"`{name}`" not in GUIDE.text] == []
 
 
-@pytest.mark.parametrize("name", ["say", "think", "tool", "plan", "files", "terminals", "request_permission", "meta"])
+@rows("name", ["say", "think", "tool", "plan", "files", "terminals", "request_permission", "meta"])
 def test_the_verbs_that_the_page_names_are_those_of_a_turn(name: str) -> None:
     assert f"turn.{name}" in GUIDE.text
     assert hasattr(accord.agent.Turn, name) or f"self.{name}" in Path(accord.agent.turn.__file__ or "").read_text()

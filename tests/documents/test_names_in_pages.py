@@ -6,10 +6,9 @@ import importlib
 import re
 from pathlib import Path
 
-import pytest
-
 import accord
-from tests.documents.test_links import PAGES, ROOT
+from tests.documents.test_links import PAGES
+from tests.tables import rows
 
 # The reference is generated, the change log speaks of names of its day.
 WRITTEN = [page for page in PAGES if page.parent.name != "reference" and page.name != "CHANGELOG.md"]
@@ -34,7 +33,7 @@ def exists(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+@rows("page", WRITTEN)
 def test_every_name_of_the_package_on_a_page_exists(page: Path) -> None:
     text = re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8"))
     assert [name for name in sorted(set(_NAME.findall(text))) if not exists(name)] == []

@@ -38,7 +38,7 @@ def test_every_shape_is_valid_to_the_letter(kind: Any, value: dict[str, Any]) ->
     Codec(strict=True).decode(kind, json.dumps(value).encode())
 
 
-@pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
+@rows("edition", EDITIONS)
 def test_every_method_has_its_shape(edition: Edition) -> None:
     for method in edition.methods:
         for side in SIDES if method.side == "both" else (method.side,):

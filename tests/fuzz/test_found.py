@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from accord.connection import Handlers
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, Edition
 from tests.connection.rig import EDITIONS, agent_handlers, initialized
+from tests.tables import rows
 
 BAD = b"\xff"
 PROMPTS: list[Any] = [v1.SESSION_PROMPT, v2.SESSION_PROMPT, v2_june.SESSION_PROMPT]
@@ -24,15 +23,14 @@ def update(**more: Any) -> bytes:
     ).encode()
 
 
-@pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
-@pytest.mark.parametrize(
+@rows("edition", EDITIONS)
+@rows(
     "wrong",
     [
         {"size": "\ud83d"},
         {"annotations": {"priority": "\ud83d"}},
         {"size": "\ud83d", "annotations": {"audience": ["\ud83d"], "priority": True}},
     ],
-    ids=["for an integer", "for a number", "for several"],
 )
 async def test_a_lone_surrogate_where_a_number_belongs_does_not_end_the_connection(
     edition: Edition, wrong: dict[str, Any]
@@ -84,7 +82,7 @@ async def test_bad_utf8_in_a_key_that_nobody_reads_is_refused_also_in_a_large_re
         assert (answer["id"], answer["error"]["code"]) == (None, -32700)
 
 
-@pytest.mark.parametrize("number", [b"1e999", b"9" * 5000], ids=["beyond floats", "beyond int()"])
+@rows("number", [b"1e999", b"9" * 5000])
 async def test_a_notification_with_a_surrogate_and_a_number_that_cannot_be_kept_is_not_answered(number: bytes) -> None:
     async with initialized("client", Handlers(), V1) as (connection, hand):
         await hand.say(b'{"jsonrpc":"2.0","method":"session/update","params":{"a":"\\ud83d","n":%s}}' % number)

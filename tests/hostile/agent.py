@@ -13,7 +13,7 @@ from typing import Any
 sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))  # noqa: PTH100, PTH118, PTH120
 
 from tests.hostile.hand import Hand
-from tests.hostile.registry import Row, rows
+from tests.hostile.registry import Row, row_of
 
 
 def initialize(version: int) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def serve(hand: Hand, row: Row, message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    row = rows()[sys.argv[1]]
+    row = row_of(sys.argv[1])
     hand = Hand(int(sys.argv[2]) if len(sys.argv) > 2 else row.version)
     hand.arguments = sys.argv[3:]
     if row.at == "start":

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tests.hostile.hand import Hand
 
-__all__ = ["PRINTED", "ROWS", "Again", "Row", "at_chat", "everyday", "rows", "trick"]
+__all__ = ["PRINTED", "ROWS", "Again", "Row", "at_chat", "everyday", "row_of", "rows", "trick", "word_of"]
 
 Play = Callable[[Hand], object]
 PRINTED = "QZ"
@@ -89,6 +89,8 @@ class Row(NamedTuple):
 
 
 ROWS: dict[str, Row] = {}
+# By the name of a row, a module that has it.
+_MODULES: dict[str, str] = {}
 
 
 def trick(name: str, says: str, play: Play | None = None, **expected: Any) -> Callable[[Play], Play]:
@@ -111,7 +113,23 @@ def rows() -> dict[str, Row]:
     for each in sorted(os.listdir(folder)):  # noqa: PTH208
         if each.endswith(".py") and not each.startswith("_"):
             importlib.import_module(f"tests.hostile.tricks.{each[:-3]}")
+            for name in ROWS:
+                _MODULES.setdefault(name, each[:-3])
     return ROWS
+
+
+def word_of(row: Row) -> str:
+    """What the agent is given to play a row: its module and its name."""
+    return f"{_MODULES[row.name]}:{row.name}"
+
+
+def row_of(word: str) -> Row:
+    """The row of such a word, or of a name alone: to import all modules takes longer than to play one row."""
+    module, _, name = word.rpartition(":")
+    if not module:
+        return rows()[name]
+    importlib.import_module(f"tests.hostile.tricks.{module}")
+    return ROWS[name]
 
 
 def at_chat() -> list[Row]:

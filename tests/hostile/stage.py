@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.registry import Row
+from tests.hostile.registry import Row, word_of
 from tests.limits import limit
 
 AGENT = str(Path(__file__).with_name("agent.py"))
@@ -63,7 +63,7 @@ class Stage:
 
     def agent(self, row: Row, *arguments: str) -> list[str]:
         """The program and its arguments."""
-        return [sys.executable, "-S", "-E", AGENT, row.name, str(row.version), *arguments]
+        return [sys.executable, "-S", "-E", AGENT, word_of(row), str(row.version), *arguments]
 
     # --- what happened
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.forking_python import forking_python
 from tests.hostile.library import Library
 from tests.hostile.registry import Row, rows
 from tests.hostile.stage import MAX_MEMORY_KIB, Stage
@@ -54,7 +55,7 @@ async def test_without_a_policy_what_is_inside_is_served(row: Row, stage: Stage)
 @pytest.mark.parametrize("row", [marked(row) for row in rows().values() if row.heavy])
 def test_a_trick_of_size_takes_the_library_no_further_than_its_bounds(row: Row, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.hostile.library", str(tmp_path), row.name],
+        [forking_python(), "-m", "tests.hostile.library", str(tmp_path), row.name],
         cwd=ROOT, capture_output=True, text=True, timeout=row.seconds + 30, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.jsonrpc.message import ErrorObject, Failure, Malformed, Notification, Request, Result
@@ -74,7 +73,7 @@ def test_each_entry_of_a_batch_is_a_message_of_its_own(name: str) -> None:
     assert read(parse(text, JUNE)) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         (b"[]", Malformed("an array", NO_MESSAGE)),

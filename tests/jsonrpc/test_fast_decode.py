@@ -16,6 +16,7 @@ from accord.jsonrpc.fast_decode import (
     result_decoder,
     shared_head,
 )
+from tests.tables import rows
 
 
 class Params(msgspec.Struct):
@@ -45,7 +46,7 @@ def test_a_notification_and_a_result_are_decoded() -> None:
     assert result_decoder(Params, make)(RESULT).result == Params(1)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         NOTIFICATION,
@@ -67,13 +68,13 @@ def test_what_is_not_exactly_a_request_of_the_method_is_refused(text: bytes) -> 
         request_decoder("a/b", Params, make)(text)
 
 
-@pytest.mark.parametrize("text", [REQUEST, NOTIFICATION[:-1] + b',"id":null}', NOTIFICATION[:-1] + b',"result":1}'])
+@rows("text", [REQUEST, NOTIFICATION[:-1] + b',"id":null}', NOTIFICATION[:-1] + b',"result":1}'])
 def test_a_notification_has_no_id_and_is_no_answer(text: bytes) -> None:
     with pytest.raises(REFUSED):
         notification_decoder("a/b", Params, make)(text)
 
 
-@pytest.mark.parametrize("text", [RESULT[:-1] + b',"error":{}}', RESULT[:-1] + b',"method":"a/b"}'])
+@rows("text", [RESULT[:-1] + b',"error":{}}', RESULT[:-1] + b',"method":"a/b"}'])
 def test_a_result_is_nothing_else_beside_it(text: bytes) -> None:
     with pytest.raises(REFUSED):
         result_decoder(Params, make)(text)
@@ -93,7 +94,7 @@ def test_notifications_share_what_stands_before_their_params() -> None:
     assert head == b'{"jsonrpc":"2.0","method":"a/b"'
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b'{"params":{"n":1},"method":"a/b","jsonrpc":"2.0"}',
@@ -106,10 +107,8 @@ def test_what_varies_before_the_method_is_no_shared_head(text: bytes) -> None:
     assert shared_head(text, "a/b") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(b"", True), (b"a", True), ("ü".encode(), True), (b"\xff", False), (b"\xed\xa0\x80", False)],
-    ids=["nothing", "ascii", "umlaut", "no character", "surrogate"],
+@rows(
+    ("text", "expected"), [(b"", True), (b"a", True), ("ü".encode(), True), (b"\xff", False), (b"\xed\xa0\x80", False)]
 )
 def test_utf8_is_what_python_decodes(text: bytes, expected: bool) -> None:  # noqa: FBT001
     assert is_utf8(text) is expected

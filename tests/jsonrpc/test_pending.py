@@ -108,7 +108,7 @@ class Endpoint(RuleBasedStateMachine):
         assert [self.peer.opened(id_) for id_ in THEIR_IDS] == [self.open.get(id_) for id_ in THEIR_IDS]
 
 
-Endpoint.TestCase.settings = settings(deadline=None, max_examples=100, stateful_step_count=40)
+Endpoint.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=40)
 TestAnyOrderOfEvents = Endpoint.TestCase
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from accord.jsonrpc.plain import plain, plain_text, plain_value
 from accord.protocol.codec import encode, encode_json
+from tests.tables import rows
 
 
 class Tag(str):
@@ -88,14 +89,14 @@ VALUES: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "expected"), VALUES, ids=lambda value: type(value).__name__)
+@rows(("value", "expected"), VALUES)
 def test_a_value_is_written_as_what_it_holds(value: Any, expected: Any) -> None:
     assert plain(value) == expected
     for text in (encode(value), encode_json(value), msgspec.json.encode(value, enc_hook=plain_value)):
         assert msgspec.json.decode(text) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), VALUES, ids=lambda value: type(value).__name__)
+@rows(("value", "expected"), VALUES)
 def test_half_a_character_beside_it_changes_nothing(value: Any, expected: Any) -> None:
     for text in (encode([value, "\ud800"]), encode_json([value, "\ud800"])):
         assert text.endswith(b',"\\ud800"]')
@@ -114,7 +115,7 @@ class Unwilling:
         raise KeyError(mode)
 
 
-@pytest.mark.parametrize("value", [object(), Model, Unwilling(), {"a": {1: object()}}, lambda: None])
+@rows("value", [object(), Model, Unwilling(), {"a": {1: object()}}, lambda: None])
 def test_what_is_no_json_by_nature_is_refused(value: Any) -> None:
     with pytest.raises(TypeError):
         plain(value)

@@ -20,9 +20,10 @@ from accord.jsonrpc.serialize import (
     serialize_id,
 )
 from tests.jsonrpc.texts import ids
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("id_", "text"),
     [
         (0, b"0"),
@@ -74,7 +75,7 @@ def test_an_error_with_data_carries_it() -> None:
     )
 
 
-@pytest.mark.parametrize("data", [False, 0, "", [], {}])
+@rows("data", [False, 0, "", [], {}])
 def test_data_that_is_empty_is_data(data: Any) -> None:
     assert json.loads(error_text(1, ErrorObject(1, "m", data)))["error"]["data"] == data
 
@@ -86,13 +87,13 @@ def test_a_lone_surrogate_in_an_error_is_escaped() -> None:
     assert json.loads(text)["error"] == {"code": 1, "message": "cut \ud83d", "data": ["\ude00"]}
 
 
-@pytest.mark.parametrize("data", [object(), {"a": {1: object()}}, ["\ud83d", object()], ["\ud83d", math.nan]])
+@rows("data", [object(), {"a": {1: object()}}, ["\ud83d", object()], ["\ud83d", math.nan]])
 def test_data_that_json_has_no_words_for_is_refused(data: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         error_text(1, ErrorObject(1, "m", data))
 
 
-@pytest.mark.parametrize("text", [request_head(1, "a\nb"), notification_head("a\nb"), result_head("a\nb")])
+@rows("text", [request_head(1, "a\nb"), notification_head("a\nb"), result_head("a\nb")])
 def test_no_text_holds_a_raw_newline(text: bytes) -> None:
     assert b"\n" not in text
 

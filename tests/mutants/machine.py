@@ -251,7 +251,7 @@ MUTANTS = (
         "a session that was not resumed is prompted",
         "check/agent/sessions.py",
         '            if resumed is not None and "result" in resumed:\n                await agent.turn(session)\n',
-        "            await agent.turn(session)\n",
+        "            if resumed is not None:\n                await agent.turn(session)\n",
         "tests/check/test_careful_agents.py::test_a_session_that_was_not_resumed_gets_no_prompt",
     ),
     Mutant(

@@ -44,8 +44,8 @@ def test_a_clean_text_is_read_by_the_fast_decode_and_counts_nothing() -> None:
     assert (codec.dropped, codec.unknown) == (0, 0)
 
 
-@pytest.mark.parametrize("text", [CHUNK, memoryview(CHUNK), msgspec.Raw(CHUNK)])
-@pytest.mark.parametrize("strict", [False, True])
+@rows("text", [CHUNK, memoryview(CHUNK), msgspec.Raw(CHUNK)])
+@rows("strict", [False, True])
 def test_a_text_may_be_bytes_or_a_view_or_raw(text: Any, strict: bool) -> None:  # noqa: FBT001 - a case, not an option
     assert Codec(strict=strict).decode(v1.SessionNotification, text).session_id == "s"
 
@@ -113,7 +113,7 @@ def test_a_byte_order_mark_before_a_value_is_passed_over() -> None:
     assert Codec().decode(v1.LogoutRequest, b"\xef\xbb\xbf{}") == v1.LogoutRequest()
 
 
-@pytest.mark.parametrize("depth", [1, 10, 100, 400])
+@rows("depth", [1, 10, 100, 400])
 def test_what_is_nested_within_reason_survives(depth: int) -> None:
     value = v1.LogoutRequest(meta={"a": nested(depth, "null")})
     assert Codec().decode(v1.LogoutRequest, encode(value)) == value
@@ -131,7 +131,7 @@ def test_every_depth_is_written_whole_or_refused() -> None:
         assert text == expected
 
 
-@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**64 - 1, 2**64, 2**70, -(2**70)])
+@rows("number", [2**63 - 1, -(2**63), 2**64 - 1, 2**64, 2**70, -(2**70)])
 def test_big_integers_keep_every_digit(number: int) -> None:
     text = b'{"_meta":{"n":%d}}' % number
     value = Codec().decode(v1.LogoutRequest, text)
@@ -146,7 +146,7 @@ def test_a_count_beyond_64_bits_is_read() -> None:
     assert usage.used == 2**70
 
 
-@pytest.mark.parametrize("text", ["\ud83d", "a\udc00b"])
+@rows("text", ["\ud83d", "a\udc00b"])
 def test_half_an_emoji_survives_escaped(text: str) -> None:
     value = v1.TextContent(text=text, meta={text: None})
     written = encode(value)
@@ -234,11 +234,7 @@ def test_a_small_value_is_encoded_between_two_texts() -> None:
     assert encode_small(b"<", [v1.TextContent("a\nb")], b">") == [b"<" + encode(v1.TextContent("a\nb")) + b">"]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    ["null", math.nan, object(), "\ud83d", "x" * 100_000],
-    ids=["null", "nan", "object", "surrogate", "large"],
-)
+@rows("bad", ["null", math.nan, object(), "\ud83d", "x" * 100_000])
 def test_a_value_that_needs_a_closer_look_is_not_encoded_as_a_small_one(bad: Any) -> None:
     assert encode_small(b"<", [bad], b">") is None
     assert encode_small(b"<", ["fine", bad], b">") is None

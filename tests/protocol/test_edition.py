@@ -16,7 +16,7 @@ from tests.tables import rows
 TABLES = {"v1": V1, "v1 draft": V1.draft, "v2": V2, "v2 draft": V2.draft, "june": V2_JUNE}
 SIDES: tuple[Side, ...] = get_args(Side)
 
-every_table = pytest.mark.parametrize("edition", TABLES.values(), ids=TABLES.keys())
+every_table = rows("edition", TABLES.values())
 
 
 def test_the_editions_are_three() -> None:
@@ -51,7 +51,7 @@ def test_requests_and_notifications_are_not_mixed_up(edition: Edition) -> None:
 
 
 @every_table
-@pytest.mark.parametrize("name", ["", "initialise", "Initialize", "session/prompt ", "_mine", "$/progress"])
+@rows("name", ["", "initialise", "Initialize", "session/prompt ", "_mine", "$/progress"])
 def test_a_name_that_no_edition_has_is_found_nowhere(edition: Edition, name: str) -> None:
     for side in SIDES:
         assert edition.request(side, name) is None
@@ -135,10 +135,9 @@ def test_no_edition_has_a_method_that_is_not_in_the_table_above(edition: Edition
 # --- rules
 
 
-@pytest.mark.parametrize(
+@rows(
     ("edition", "null_ids", "batches", "cancels_requests"),
     [(V1, True, False, True), (V2, False, False, True), (V2_JUNE, True, True, False)],
-    ids=["v1", "v2", "june"],
 )
 def test_an_edition_has_the_rules_of_its_letter(
     edition: Edition, *, null_ids: bool, batches: bool, cancels_requests: bool
@@ -148,12 +147,12 @@ def test_an_edition_has_the_rules_of_its_letter(
     assert (edition.notification("agent", "$/cancel_request") is not None) == cancels_requests
 
 
-@pytest.mark.parametrize(("edition", "required"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+@rows(("edition", "required"), [(V1, False), (V2, True), (V2_JUNE, False)])
 def test_only_v2_requires_who_the_client_is(edition: Edition, *, required: bool) -> None:
     assert edition.requires_info == edition.with_drafts.requires_info == edition.draft.requires_info == required
 
 
-@pytest.mark.parametrize(("edition", "once"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+@rows(("edition", "once"), [(V1, False), (V2, True), (V2_JUNE, False)])
 def test_only_v2_refuses_a_repeated_initialize_that_changes_nothing(edition: Edition, *, once: bool) -> None:
     assert edition.initializes_once == edition.with_drafts.initializes_once == edition.draft.initializes_once == once
 
@@ -161,7 +160,7 @@ def test_only_v2_refuses_a_repeated_initialize_that_changes_nothing(edition: Edi
 # --- drafts
 
 
-@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+@rows("edition", [V1, V2])
 def test_a_draft_is_the_same_edition_with_more_methods(edition: Edition) -> None:
     draft = edition.draft
 
@@ -176,7 +175,7 @@ def test_the_draft_of_a_draft_is_itself(edition: Edition) -> None:
     assert edition.draft.draft is edition.draft
 
 
-@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+@rows("edition", [V1, V2])
 def test_with_drafts_no_stable_row_changes_and_new_ones_follow(edition: Edition) -> None:
     stable = edition.methods
     served = edition.with_drafts.methods
@@ -187,7 +186,7 @@ def test_with_drafts_no_stable_row_changes_and_new_ones_follow(edition: Edition)
     }
 
 
-@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+@rows("edition", [V1, V2])
 def test_a_client_reads_what_an_agent_offers_of_the_unstable_text(edition: Edition) -> None:
     as_client = edition.as_client
 

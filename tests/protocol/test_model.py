@@ -13,7 +13,7 @@ from accord.protocol.model import Unknown, Untagged, UntaggedLists, Wire, requir
 from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "key"),
     [("cwd", "cwd"), ("session_id", "sessionId"), ("read_text_file", "readTextFile"), ("meta", "_meta")],
 )
@@ -116,7 +116,7 @@ FLAT = {"value": "a", "name": "A"}
 GROUP = {"group": "g", "name": "G", "options": [FLAT]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "chosen"),
     [
         ([], list[v1.SessionConfigSelectOption]),
@@ -132,7 +132,7 @@ def test_a_list_of_options_or_groups_is_known_by_its_first_item(value: Any, chos
     assert kind.choose(value) == chosen
 
 
-@pytest.mark.parametrize("options", [[FLAT], [GROUP], []])
+@rows("options", [[FLAT], [GROUP], []])
 def test_options_survive_flat_and_grouped(options: list[Any]) -> None:
     text = encode({"type": "select", "id": "m", "name": "M", "currentValue": "a", "options": options})
     option = Codec().decode(v1.SessionConfigOption, text)
@@ -149,7 +149,7 @@ def test_every_edition_allows_a_value_without_metadata() -> None:
         assert encode(kind()) == b"{}"
 
 
-@pytest.mark.parametrize("scope", [{"session_id": "s"}, {"request_id": 1}, {"request_id": None}])
+@rows("scope", [{"session_id": "s"}, {"request_id": 1}, {"request_id": None}])
 def test_a_question_belongs_to_a_session_or_a_request(scope: dict[str, Any]) -> None:
     question = v1.ElicitationUrlMode(message="m", elicitation_id="e", url="u", **scope)
     assert Codec().decode(v1.CreateElicitationRequest, encode(question)) == question

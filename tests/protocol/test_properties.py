@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 import pytest
@@ -14,19 +16,36 @@ from msgspec import UNSET, UnsetType
 from accord.protocol.codec import Codec, encode
 from accord.protocol.model import Unknown, Wire
 from tests.protocol.values import CUT_TEXTS, EDITIONS, Values, json_values, structs_of
+from tests.tables import rows
 
 WHOLE = Values()
 CUT = Values(CUT_TEXTS)
-STRUCTS = [
-    pytest.param(edition, kind, id=f"{edition}-{kind.__name__}") for edition in EDITIONS for kind in structs_of(edition)
-]
+STRUCTS = [(edition, kind) for edition in EDITIONS for kind in structs_of(edition)]
+# An item for each struct would cost as much as its examples.
+PARTS = 4
+in_parts = pytest.mark.parametrize("structs", [STRUCTS[part::PARTS] for part in range(PARTS)], ids=range(PARTS))
 # The fields of which one must be there: which, is tested with the types that have them.
 SCOPES = {"session_id", "request_id"}
-few = settings(max_examples=4, suppress_health_check=list(HealthCheck))
-many = settings(max_examples=100, suppress_health_check=list(HealthCheck))
+Structs: TypeAlias = list[tuple[str, type[Wire]]]
 
 
-def survives(kind: type[Wire], value: Wire) -> None:
+def for_all(structs: Structs, values: Values, max_examples: int, holds: Callable[[str, type[Wire], Any], None]) -> None:
+    for edition, kind in structs:
+        one = functools.partial(holds, edition, kind)
+
+        @given(value=values.of(kind))
+        @settings(max_examples=max_examples, suppress_health_check=list(HealthCheck))
+        def holds_of_the_struct(value: Wire, one: Callable[[Wire], None]) -> None:
+            one(value)
+
+        try:
+            holds_of_the_struct(one=one)
+        except BaseException as error:
+            error.add_note(f"struct: {edition} {kind.__name__}")
+            raise
+
+
+def survives(_: str, kind: type[Wire], value: Wire) -> None:
     text = encode(value)
     codec = Codec()
     again = codec.decode(kind, text)
@@ -36,53 +55,38 @@ def survives(kind: type[Wire], value: Wire) -> None:
     assert codec.convert(kind, json.loads(text)) == value
 
 
-@pytest.mark.parametrize(("edition", "kind"), STRUCTS)
-@given(data=st.data())
-@few
-def test_every_struct_survives_the_wire(edition: str, kind: type[Wire], data: st.DataObject) -> None:
-    survives(kind, data.draw(WHOLE.of(kind), label=edition))
+@in_parts
+def test_every_struct_survives_the_wire(structs: Structs) -> None:
+    for_all(structs, WHOLE, 3, survives)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("edition", "kind"), STRUCTS)
-@given(data=st.data())
-@many
-def test_every_struct_survives_the_wire_many_times(edition: str, kind: type[Wire], data: st.DataObject) -> None:
-    survives(kind, data.draw(WHOLE.of(kind), label=edition))
+@in_parts
+def test_every_struct_survives_the_wire_many_times(structs: Structs) -> None:
+    for_all(structs, WHOLE, 100, survives)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("edition", "kind"), STRUCTS)
-@given(data=st.data())
-@settings(few, max_examples=3)
-def test_every_struct_survives_with_half_an_emoji_in_each_text(
-    edition: str, kind: type[Wire], data: st.DataObject
-) -> None:
-    survives(kind, data.draw(CUT.of(kind), label=edition))
+@pytest.mark.sampled(PARTS)
+@in_parts
+def test_every_struct_survives_with_half_an_emoji_in_each_text(structs: Structs) -> None:
+    for_all(structs, CUT, 3, survives)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("edition", "kind"), STRUCTS)
-@given(data=st.data())
-@settings(few, max_examples=3)
-def test_the_repr_of_every_struct_makes_it_again_and_leaves_out_what_is_absent(
-    edition: str, kind: type[Wire], data: st.DataObject
-) -> None:
-    value = data.draw(WHOLE.of(kind), label=edition)
-    names: dict[str, Any] = {"Unknown": Unknown}
-    for module in EDITIONS[edition]:
-        names |= vars(module)
-    assert "UNSET" not in repr(value)
-    assert eval(repr(value), names) == value  # noqa: S307 - our own repr
+@pytest.mark.sampled(PARTS)
+@in_parts
+def test_the_repr_of_every_struct_makes_it_again_and_leaves_out_what_is_absent(structs: Structs) -> None:
+    def holds(edition: str, _: type[Wire], value: Wire) -> None:
+        names: dict[str, Any] = {"Unknown": Unknown}
+        for module in EDITIONS[edition]:
+            names |= vars(module)
+        assert "UNSET" not in repr(value)
+        assert eval(repr(value), names) == value  # noqa: S307 - our own repr
+
+    for_all(structs, WHOLE, 3, holds)
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(("edition", "kind"), STRUCTS)
-@given(data=st.data())
-@settings(few, max_examples=2)
-def test_absent_and_null_and_a_value_stay_different(edition: str, kind: type[Wire], data: st.DataObject) -> None:
-    value = data.draw(WHOLE.of(kind), label=edition)
+def has_all_its_states(_: str, kind: type[Wire], value: Wire) -> None:
     hints = typing.get_type_hints(kind)
     for field in msgspec.structs.fields(kind):
         members = typing.get_args(hints[field.name])
@@ -95,9 +99,16 @@ def test_absent_and_null_and_a_value_stay_different(edition: str, kind: type[Wir
             assert getattr(Codec().decode(kind, text), field.name) is state
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.sampled(2)
+@in_parts
+def test_absent_and_null_and_a_value_stay_different(structs: Structs) -> None:
+    for_all(structs, WHOLE, 2, has_all_its_states)
+
+
+# A draft has the requests of its edition.
+@rows("edition", [edition for edition in EDITIONS if not edition.endswith(".draft")])
 @given(metadata=st.dictionaries(st.text(), json_values(st.text())))
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_metadata_is_kept_whatever_it_is(edition: str, metadata: dict[str, Any]) -> None:
     kind = EDITIONS[edition][0].InitializeRequest
     text = json.dumps({"protocolVersion": 1, "info": {"name": "a", "version": "1"}, "_meta": metadata})

@@ -74,7 +74,7 @@ SIEVED: list[tuple[Any, dict[str, Any], str, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "name", "bad"), SIEVED)
+@rows(("kind", "value", "name", "bad"), SIEVED)
 def test_bad_items_of_a_sieved_list_are_dropped_one_by_one(
     kind: Any, value: dict[str, Any], name: str, bad: int
 ) -> None:
@@ -94,7 +94,7 @@ NULLS: list[tuple[Any, dict[str, Any], str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value", "name", "expected"), NULLS)
+@rows(("kind", "value", "name", "expected"), NULLS)
 def test_null_is_empty_where_the_schema_says_so(kind: Any, value: dict[str, Any], name: str, expected: Any) -> None:
     got, dropped, unknown = read(kind, value)
     assert getattr(got, name) == expected
@@ -268,7 +268,7 @@ def test_a_strict_connection_refuses_unknown_variants_that_nobody_owns(
     assert (got, unknown) == (Unknown(f"_{tag}", private), 1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "value", "name"),
     [
         (v1.PromptResponse, {"stopReason": "bored"}, "stop_reason"),
@@ -305,19 +305,19 @@ def test_a_strict_connection_forgives_no_lenient_field(kind: Any, value: Any) ->
     assert field.partition(".")[0].partition("[")[0] in value
 
 
-@pytest.mark.parametrize(("kind", "value"), [row[:2] for row in SIEVED])
+@rows(("kind", "value"), [row[:2] for row in SIEVED])
 def test_a_strict_connection_drops_no_items(kind: Any, value: dict[str, Any]) -> None:
     field, _ = misfit(kind, value, strict=True)
     assert "[" in field
 
 
-@pytest.mark.parametrize(("kind", "value", "empty"), [(kind, value, empty) for kind, value, _, empty in NULLS])
+@rows(("kind", "value", "empty"), [(kind, value, empty) for kind, value, _, empty in NULLS])
 def test_a_strict_connection_takes_null_for_no_list(kind: Any, value: dict[str, Any], empty: Any) -> None:
     _, expected = misfit(kind, value, strict=True)
     assert expected == ("an object" if empty == {} else "an array")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "value", "field"),
     [
         (v1.LogoutRequest, {"trace": 1}, ""),

@@ -13,6 +13,7 @@ from accord.serve import TokenFile
 from accord.serve.session_rules import check_names
 from tests.serve.raw_clients import WebSocketClient
 from tests.serve.server_process import serving
+from tests.tables import rows
 
 UPDATE = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"mine"}'
 OUTSIDE = '{"cwd":"/etc","mcpServers":[]}'
@@ -85,7 +86,7 @@ async def test_an_answer_that_other_readers_take_for_a_request_does_not_reach_th
     assert [line.get("result") for line in lines if "method" not in line] == [{"outcome": {"outcome": "cancelled"}}]
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b'{"method":"session/prompt","params":{"sessionId":"a","prompt":[{"TYPE":"text"}]}}',
@@ -98,9 +99,7 @@ def test_other_names_may_have_any_case(text: bytes) -> None:
     check_names(text)
 
 
-@pytest.mark.parametrize(
-    "text", [b'{"Method":"x"}', b'{"params":{"\\ud800":1,"Cwd":"/"}}', b'{"params":{"\\u017fessionId":1}}']
-)
+@rows("text", [b'{"Method":"x"}', b'{"params":{"\\ud800":1,"Cwd":"/"}}', b'{"params":{"\\u017fessionId":1}}'])
 def test_a_name_that_is_judged_has_one_spelling(text: bytes) -> None:
     with pytest.raises(InvalidParams, match="another case"):
         check_names(text)

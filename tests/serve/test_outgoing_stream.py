@@ -1,9 +1,8 @@
 """The streams of messages to a client, and the events that they become: without a loop."""
 
-import pytest
-
 from accord.serve.event_link import events_of
 from accord.serve.outgoing_stream import READ_BYTES, OutgoingStream
+from tests.tables import rows
 
 
 def test_one_write_has_no_more_than_it_should() -> None:
@@ -19,7 +18,7 @@ def test_one_write_has_no_more_than_it_should() -> None:
     assert stream.take() == (4, texts[3:])
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@rows("end", [b"\n", b"\r", b"\r\n"])
 def test_a_text_with_line_ends_is_one_line_of_its_event(end: bytes) -> None:
     spaces = b" " * len(end)
     assert events_of(7, [b"{}", b'{"a":' + end + b"1}"]) == (

@@ -9,10 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from accord.serve.http_protocol import _plain_headers
 from tests.serve.raw_clients import HttpClient, Reply, close, read_reply, request
+from tests.tables import rows
 
 
 def post(client: HttpClient, message: Any, **fields: str) -> bytes:
@@ -98,7 +97,7 @@ async def test_a_post_may_be_cut_within_its_body(shared_server: int, server_root
         assert "result" in await client.answer(1)
 
 
-@pytest.mark.parametrize(
+@rows(
     "field",
     [
         b"Transfer-Encoding: chunked",
@@ -120,7 +119,7 @@ def test_a_head_that_parsers_may_read_apart_is_not_plain(field: bytes) -> None:
     assert _plain_headers(head + b"\r\n" + field) is None
 
 
-@pytest.mark.parametrize("length", [b"", b"-1", b"+1", b"1_0", b"0x10", b"99999999", "²".encode("latin-1")])
+@rows("length", [b"", b"-1", b"+1", b"1_0", b"0x10", b"99999999", "²".encode("latin-1")])
 def test_a_length_that_is_no_small_number_is_not_plain(length: bytes) -> None:
     assert _plain_headers(b"Host: here\r\nContent-Length: " + length) is None
 

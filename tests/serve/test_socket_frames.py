@@ -11,6 +11,7 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from accord.serve.socket_frames import FrameFault, FrameReader, close_frame, closing, frames_of
+from tests.tables import rows
 
 MAX_BYTES = 4096
 TEXT, BINARY, CONTINUATION, CLOSE, PING = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT, Opcode.CLOSE, Opcode.PING)
@@ -100,7 +101,7 @@ def test_frames_that_are_cut_anywhere_are_read_as_the_library_reads_them(written
     assert (code is None) == (their_code is None) or (code is not None and ends_within_a_frame(data))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "code"),
     [
         pytest.param(raw(Frame(TEXT, b"x"), masked=False), 1002, id="not masked"),

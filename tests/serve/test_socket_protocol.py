@@ -17,6 +17,7 @@ from accord.serve.linked_socket import LinkedSocket, SocketProtocol
 from accord.serve.socket_frames import frames_of
 from accord.serve.socket_link import TEXTS
 from tests.limits import limit
+from tests.tables import rows
 
 LARGE = "ü" * 100_000
 MAX_BYTES = 300_000
@@ -149,7 +150,7 @@ async def test_messages_arrive_however_their_frames_are_cut(size: int) -> None:
     protocol.connection_lost(None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "code"),
     [
         (masked(Opcode.TEXT, b"\xff\xfe"), 1007),
@@ -159,7 +160,6 @@ async def test_messages_arrive_however_their_frames_are_cut(size: int) -> None:
         (masked(Opcode.TEXT, b"a", fin=False) + masked(Opcode.TEXT, b"b"), 1002),
         (masked(Opcode.CONT, b"b"), 1002),
     ],
-    ids=["no UTF-8", "no mask", "a reserved bit", "too large", "a text within a message", "no beginning"],
 )
 async def test_a_frame_that_breaks_the_rules_closes_the_socket_with_its_code(data: bytes, code: int) -> None:
     application = Application()

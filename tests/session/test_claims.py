@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from accord.protocol.model import Unknown
 from accord.session.claims import MAX_DEPTH, CommandClaim, PathClaim, claims_of
 from accord.session.entry import ToolCall
 from accord.session.tool import Location
+from tests.tables import rows
 
 
 def commands(raw_input: Any, kind: str = "other") -> tuple[CommandClaim, ...]:
@@ -25,7 +24,7 @@ LINE = CommandClaim(line="rm -rf x")
 ARGV = CommandClaim(("rm", "-rf", "x"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("raw_input", "expected"),
     [
         ({"command": "rm -rf x"}, LINE),
@@ -46,7 +45,7 @@ def test_a_command_is_found_wherever_it_stands(raw_input: Any, expected: Command
     assert expected in commands(raw_input)
 
 
-@pytest.mark.parametrize(
+@rows(
     "raw_input",
     [
         {"command": "git", "args": "status; rm x"},
@@ -75,7 +74,7 @@ def test_a_text_is_a_line_for_a_call_that_runs_something() -> None:
     assert commands("rm -rf x", "think") == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "raw_input",
     [
         {"dst": "secret/key"},
@@ -94,7 +93,7 @@ def test_a_path_is_found_wherever_it_stands(raw_input: Any) -> None:
     assert any("secret/key" in path for path in paths(raw_input))
 
 
-@pytest.mark.parametrize("key", ["old_string", "newText", "content", "pattern", "prompt"])
+@rows("key", ["old_string", "newText", "content", "pattern", "prompt"])
 def test_a_text_that_the_call_brings_along_is_no_path(key: str) -> None:
     assert paths({key: "/usr/bin/env python"}) == set()
 
@@ -120,7 +119,7 @@ def patch_of(path: str) -> str:
     return f"diff --git a{path} b{path}\n--- a{path}\n+++ b{path}\n@@ -1 +1 @@\n-one\n+two\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("located", "expected"),
     [
         (["/p/note.txt"], {"/p/note.txt"}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.session.client_turn import (
@@ -177,7 +176,7 @@ def test_what_the_user_stopped_does_not_run_and_what_she_sends_afterwards_does()
 CANCELLED = StateReported(StateChanged("idle", "cancelled"))
 
 
-@pytest.mark.parametrize("story", [[Accepted("a"), CANCELLED], [CANCELLED, Accepted("a")], [Accepted("a"), IDLE]])
+@rows("story", [[Accepted("a"), CANCELLED], [CANCELLED, Accepted("a")], [Accepted("a"), IDLE]])
 def test_a_prompt_that_was_stopped_before_its_work_began_ends_with_the_next_idle(story: Story) -> None:
     turns = after("insertion", [Submitted("a"), SendStarted("a")])
     turns.stop()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from accord.session.content import Audio, Block, Image, Link, Resource, Text, block_text
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "text"),
     [
         (Text("hello"), "hello"),

@@ -13,8 +13,9 @@ from accord.session.dialect import DIALECTS, Dialect
 from accord.session.editions.shared.bindings import bind, decoder, encoder, names
 from accord.session.editions.shared.encoder import METHODS, EditionEncoder
 from accord.session.event import Event
+from tests.tables import rows
 
-every_dialect = pytest.mark.parametrize("dialect", [each.dialect() for each in DIALECTS], ids=str)
+every_dialect = rows("dialect", [each.dialect() for each in DIALECTS])
 
 
 def test_every_event_has_a_method_of_the_encoders() -> None:
@@ -42,7 +43,7 @@ def test_every_method_that_is_bound_is_in_the_table_of_its_edition(dialect: Dial
 FIELDS = names("session_id", tool_id="tool_call_id")
 
 
-@pytest.mark.parametrize("meta", [None, {"k": 1}])
+@rows("meta", [None, {"k": 1}])
 def test_fields_are_renamed_both_ways(meta: dict[str, Any] | None) -> None:
     ask = CancelTool("s", "c", meta)
     params = encoder(v2.CancelToolCallRequest, FIELDS)(ask)

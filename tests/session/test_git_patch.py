@@ -76,7 +76,7 @@ new file mode 120000
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "patch"),
     [
         (FileChange("/w/new.py", None, "one\ntwo"), ADDED),
@@ -94,7 +94,7 @@ def test_a_patch_has_absolute_paths_without_prefixes(change: FileChange, patch: 
     assert write_patch([change]) == patch
 
 
-@pytest.mark.parametrize(
+@rows(
     "change",
     [
         FileChange("/w/a"),
@@ -157,7 +157,7 @@ def test_fragments_of_several_hunks_stand_one_after_the_other() -> None:
     assert new == "1st\n0\n1\n2\n17\n18\n19\nend\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "operation"),
     [
         (FileChange("/w/a", None, "x"), "add"),
@@ -184,7 +184,7 @@ def test_a_large_file_is_told_in_one_hunk() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("old", "new", "ranges"),
     [
         (large(), "start\n" + large(), "@@ -1,3 +1,4 @@"),
@@ -256,7 +256,7 @@ rename to /w/a.py
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("patch", "change"),
     [
         (ADDED, FileChange("/w/new.py", None, "one\ntwo", "add")),
@@ -302,7 +302,7 @@ def test_a_patch_that_says_more_than_its_change_is_not_shown_by_it(patch: str) -
     assert not texts_agree(patch, [change])
 
 
-@pytest.mark.parametrize("old", ["one\n", "two\none\n", "one\nTWO\n", ""])
+@rows("old", ["one\n", "two\none\n", "one\nTWO\n", ""])
 def test_a_patch_does_not_agree_with_texts_that_it_does_not_make(old: str) -> None:
     assert not texts_agree(MODIFIED, [FileChange("/w/a.py", old, "one\nthree\n")])
     assert not texts_agree(MODIFIED, [FileChange("/w/a.py", "one\ntwo\n", old)])

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from accord.protocol.model import UNSET
 from accord.session.meta_original import ORIGINAL, PlanOriginal, ToolOriginal, keep, present, recall
+from tests.tables import rows
 
 PLAN = PlanOriginal("p", 1, 2)
 
 
-@pytest.mark.parametrize("meta", [None, UNSET, {}])
+@rows("meta", [None, UNSET, {}])
 def test_an_original_is_kept_where_there_was_no_metadata(meta: Any) -> None:
     kept = keep(meta, PLAN)
     assert kept == {ORIGINAL: {"id": "p", "start": 1, "count": 2}}
@@ -31,7 +30,7 @@ def test_where_there_is_no_original_metadata_stay_as_they_are() -> None:
     assert recall(UNSET, PlanOriginal) == (None, None)
 
 
-@pytest.mark.parametrize("claim", [None, 7, "p", {"id": 7, "start": 1, "count": 2}, {"id": "p"}, []])
+@rows("claim", [None, 7, "p", {"id": 7, "start": 1, "count": 2}, {"id": "p"}, []])
 def test_an_original_that_does_not_fit_counts_as_none(claim: Any) -> None:
     assert recall({ORIGINAL: claim}, PlanOriginal) == (None, None)
 

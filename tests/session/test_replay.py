@@ -47,7 +47,7 @@ def told(pages: list[list[Event]]) -> list[Event]:
     return events
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TALKS, st.integers(1, 9))
 def test_pages_show_what_the_whole_log_would(talk: list[Event], size: int) -> None:
     whole = Transcript(talk).events(states=False)
@@ -58,7 +58,7 @@ def test_pages_show_what_the_whole_log_would(talk: list[Event], size: int) -> No
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TALKS, st.integers(1, 9))
 def test_an_outline_knows_what_goes_on_at_the_end(talk: list[Event], size: int) -> None:
     outline, transcript = outline_of(pages_of(talk, size)), Transcript(talk)
@@ -71,7 +71,7 @@ def test_an_outline_knows_what_goes_on_at_the_end(talk: list[Event], size: int) 
     assert outline.length == len(talk)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TALKS, st.integers(1, 9))
 def test_a_terminal_is_told_before_the_call_that_shows_it(talk: list[Event], size: int) -> None:
     seen: set[str] = set()

@@ -266,9 +266,7 @@ SAMPLES = [
         ForkSession("s", "/w", ["/x"], SERVERS, META), SessionOpened("new", [MODE, TOGGLE], meta=META), "session/fork"
     ),
 ]
-each_sample = pytest.mark.parametrize(
-    "sample", SAMPLES, ids=[f"{type(sample.request).__name__}-{number}" for number, sample in enumerate(SAMPLES)]
-)
+each_sample = rows("sample", SAMPLES)
 
 
 def said(ask: Any) -> tuple[Binding, Any]:
@@ -415,7 +413,7 @@ def test_the_turn_ends_with_the_answer_and_prompts_are_not_told_back() -> None:
     assert (DIALECT.edition, DIALECT.rule, DIALECT.echoes, repr(DIALECT)) == (V1, "end", False, "<dialect v1>")
 
 
-@pytest.mark.parametrize("ask", [CancelTool("s", "t"), CancelTerminal("s", "t")])
+@rows("ask", [CancelTool("s", "t"), CancelTerminal("s", "t")])
 def test_one_tool_or_terminal_cannot_be_cancelled(ask: Any) -> None:
     assert DIALECT.encode(ask) is None
 
@@ -455,7 +453,7 @@ def test_what_a_client_cannot_do_is_not_said() -> None:
     assert text_of(params) == {"protocolVersion": 1, "clientCapabilities": {"fs": {}, "auth": {}}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("capability", "capabilities"),
     [
         ("read_files", {"fs": {"readTextFile": True}}),
@@ -482,7 +480,7 @@ def test_any_mix_of_a_clients_capabilities_is_heard(capabilities: dict[str, Any]
     assert heard(ask) == ask
 
 
-@pytest.mark.parametrize(
+@rows(
     ("capability", "capabilities"),
     [
         ({"load": True}, {"loadSession": True}),
@@ -538,7 +536,7 @@ def test_a_login_of_an_unknown_kind_is_not_offered() -> None:
     assert text_of(result)["authMethods"] == [{"id": "a", "name": "A"}]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "meant"),
     [
         ({"id": "x", "name": "X", "type": "_x", "description": "d"}, AuthMethod("x", "X", "_x", "d")),
@@ -569,7 +567,7 @@ def test_no_servers_are_said_as_none() -> None:
     assert text_of(said(NewSession("/w"))[1]) == {"cwd": "/w", "mcpServers": []}
 
 
-@pytest.mark.parametrize("kind", [NewSession, ForkSession])
+@rows("kind", [NewSession, ForkSession])
 def test_an_unknown_transport_is_kept_both_ways(kind: type[NewSession | ForkSession]) -> None:
     named = {} if kind is NewSession else {"sessionId": "s"}
     params = {"cwd": "/w", "mcpServers": [FURTHER.payload], **named}
@@ -618,7 +616,7 @@ def test_models_are_told_only_where_they_are_wanted() -> None:
     }
 
 
-@pytest.mark.parametrize("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True)])
+@rows("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True)])
 def test_modes_and_models_without_options_become_options(ask: Any) -> None:
     result = {
         "sessionId": "s",
@@ -664,7 +662,7 @@ def test_options_of_a_new_session_are_heard(options: list[Any], models: bool, me
     assert answered(NewSession("/w"), opened, strict=False) == opened
 
 
-@pytest.mark.parametrize("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True), ReopenSession("s", "/w")])
+@rows("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True), ReopenSession("s", "/w")])
 def test_a_session_without_options_says_nothing_of_them(ask: Any) -> None:
     result = said(ask)[0].encode_result(SessionOpened("s"))
     assert text_of(result) in ({}, {"sessionId": "s"})
@@ -679,14 +677,14 @@ def test_any_blocks_of_a_prompt_are_heard(content: list[Any], meta: Any) -> None
     assert heard(ask) == ask
 
 
-@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
+@rows("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
 def test_a_known_stop_reason_is_said(reason: str) -> None:
     answer = PromptAnswered(reason)
     assert said(Prompt("s", []))[0].encode_result(answer) == v1.PromptResponse(reason)
     assert answered(Prompt("s", []), answer) == answer
 
 
-@pytest.mark.parametrize("reason", ["_error", "tired"])
+@rows("reason", ["_error", "tired"])
 def test_an_unknown_stop_reason_is_said_as_an_ordinary_end(reason: str) -> None:
     answer = PromptAnswered(reason, meta=META)
     result = said(Prompt("s", []))[0].encode_result(answer)
@@ -764,7 +762,7 @@ def test_a_call_that_begins_with_the_question_has_a_title() -> None:
     assert call_of(ask) == {"toolCallId": "t", "name": "rm", "title": "rm"}
 
 
-@pytest.mark.parametrize("own", [UNSET, None, "Edit a.py"])
+@rows("own", [UNSET, None, "Edit a.py"])
 def test_the_title_of_the_question_stands_in_the_calls_place(own: Any) -> None:
     ask = RequestPermission("s", [], title="May I?", tool=ToolChanged("t", title=own))
     assert call_of(ask) == {"toolCallId": "t", "title": "May I?"}
@@ -775,7 +773,7 @@ def shown(text: str) -> ToolContent:
     return Shown(Text(text))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "content"),
     [
         (ToolChanged("t", content=[shown("a")]), ["a", "because"]),
@@ -854,9 +852,8 @@ def test_an_original_that_is_none_does_not_hide_what_was_said() -> None:
     assert asked(RequestPermission, params).options == [PermissionOption("x", "X", "allow_once")]
 
 
-@pytest.mark.parametrize(
-    ("kind", "original"),
-    [("allow_always", "reject_once"), ("allow_once", "_perhaps"), ("reject_once", "allow_once")],
+@rows(
+    ("kind", "original"), [("allow_always", "reject_once"), ("allow_once", "_perhaps"), ("reject_once", "allow_once")]
 )
 def test_an_option_is_of_the_kind_that_every_client_gets(kind: str, original: str) -> None:
     option = {"optionId": "x", "name": "X", "kind": kind, "_meta": {ORIGINAL: {"kind": original}}}
@@ -864,7 +861,7 @@ def test_an_option_is_of_the_kind_that_every_client_gets(kind: str, original: st
     assert asked(RequestPermission, params).options == [PermissionOption("x", "X", kind)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("outcome", "option"),
     [
         ({"outcome": "selected", "optionId": "yes"}, "yes"),
@@ -880,7 +877,7 @@ def test_only_a_selected_option_is_given(outcome: dict[str, Any], option: str | 
 # ── elicitation ──
 
 
-@pytest.mark.parametrize("row", [0, 1])
+@rows("row", [0, 1])
 def test_either_row_hears_a_form_and_an_address(row: int) -> None:
     hear = (*DIALECT.find(ElicitForm), *DIALECT.find(ElicitUrl))[row].decode_params
     for ask in (ElicitForm("Who?", FORM, "s"), ElicitUrl("Go", "e", "https://x/y", "s")):
@@ -898,7 +895,7 @@ def test_what_another_agent_left_out_of_a_form_is_there() -> None:
     assert asked(ElicitForm, params) == ElicitForm("Ok?", {"type": "object", "properties": {}}, "s")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "field"),
     [
         ({"properties": {"x": {"type": "string", "minLength": -1}}}, "schema.properties.*.minLength"),
@@ -911,10 +908,7 @@ def test_what_is_no_form_is_not_said(schema: Any, field: str) -> None:
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(
-    "scope",
-    [{}, {"session_id": "s", "request_id": 1}, {"request_id": 1, "tool_id": "t"}, {"tool_id": "t"}],
-)
+@rows("scope", [{}, {"session_id": "s", "request_id": 1}, {"request_id": 1, "tool_id": "t"}, {"tool_id": "t"}])
 def test_a_question_without_exactly_one_scope_is_not_said(scope: dict[str, Any]) -> None:
     for ask in (ElicitForm("Who?", {}, **scope), ElicitUrl("Go", "e", "https://x/y", **scope)):
         with pytest.raises(LocalProtocolError):
@@ -945,7 +939,7 @@ def test_line_0_is_where_the_file_begins() -> None:
     assert asked(ReadFile, {"sessionId": "s", "path": "/w/a", "line": 0}) == ReadFile("s", "/w/a")
 
 
-@pytest.mark.parametrize("exit_", [TerminalExit(0), TerminalExit(None, "SIGTERM"), TerminalExit()])
+@rows("exit_", [TerminalExit(0), TerminalExit(None, "SIGTERM"), TerminalExit()])
 def test_any_end_of_a_command_is_heard(exit_: TerminalExit) -> None:
     ended, read = TerminalEnded(exit_), TerminalRead("x", exit=exit_)
     assert answered(AwaitTerminal("s", "t"), ended) == ended

@@ -66,6 +66,7 @@ from accord.session.git_patch import operation_of
 from accord.session.option import Choice, Command, PermissionOption, Select, Toggle
 from accord.session.tool import Diff, Location, Shown
 from tests.session.events import blocks, commands, icons, ids, metas, names, options, texts, tool_changes
+from tests.tables import rows
 
 META = {"k": 1}
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
@@ -285,7 +286,7 @@ def test_what_is_no_baseline_names_the_capability_it_needs() -> None:
     assert set(asked_of_clients.values()) <= set(ClientCapabilities.__struct_fields__)
 
 
-@pytest.mark.parametrize(
+@rows(
     "ask",
     [
         SetMode("s", "m"),
@@ -309,12 +310,12 @@ def test_the_dialect_answers_at_the_insertion_and_tells_prompts_back() -> None:
 # ── there and back ──
 
 
-@samples
+@rows(("ask", "answer"), SAMPLES)
 def test_an_ask_is_heard_as_it_was_meant(ask: Any, answer: Any) -> None:  # noqa: ARG001 - the other half of a sample
     assert asked(ask) == ask
 
 
-@samples
+@rows(("ask", "answer"), SAMPLES)
 def test_an_answer_is_heard_as_it_was_meant(ask: Any, answer: Any) -> None:
     assert answered(answer, ask) == answer
 
@@ -433,7 +434,7 @@ def test_files_and_terminals_of_a_client_are_not_heard_of_and_notices_need_no_wo
     assert asked(Initialize(None, every)).capabilities == CLIENT
 
 
-@pytest.mark.parametrize("nothing", [{}, {"form": None}, {"form": 7}])
+@rows("nothing", [{}, {"form": None}, {"form": 7}])
 def test_a_marker_of_null_or_of_nonsense_is_not_there(nothing: Any) -> None:
     capabilities = {"elicitation": nothing, "auth": None}
     params = {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": capabilities}
@@ -473,13 +474,13 @@ def test_an_agent_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -
     }
 
 
-@pytest.mark.parametrize("kind", ["image", "audio", "resource"])
+@rows("kind", ["image", "audio", "resource"])
 def test_each_kind_of_block_has_a_marker_of_its_own(kind: Any) -> None:
     capabilities = msgspec.structs.replace(AGENT, prompts=frozenset({kind}))
     assert answered(Initialized(None, capabilities), Initialize(None, CLIENT)).capabilities == capabilities
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@rows("transport", ["stdio", "http"])
 def test_each_transport_has_a_marker_of_its_own(transport: Any) -> None:
     capabilities = msgspec.structs.replace(AGENT, mcp=frozenset({transport}))
     assert answered(Initialized(None, capabilities), Initialize(None, CLIENT)).capabilities == capabilities
@@ -556,7 +557,7 @@ def test_servers_are_said_with_their_type_and_without_what_is_empty() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [NewSession, ReopenSession, ForkSession])
+@rows("kind", [NewSession, ReopenSession, ForkSession])
 def test_a_server_that_is_reached_by_sse_cannot_be_said(kind: Any) -> None:
     fields = {} if kind is NewSession else {"session_id": "s"}
     ask = kind(cwd="/w", servers=[McpServer("e", "sse", url="https://x/y")], **fields)
@@ -590,21 +591,21 @@ def test_a_replay_is_from_the_start() -> None:
     assert not heard(ReopenSession, {"sessionId": "s", "cwd": "/w", "replayFrom": None}).replay
 
 
-@pytest.mark.parametrize("cursor", ["_message", "turn"])
+@rows("cursor", ["_message", "turn"])
 def test_a_replay_from_elsewhere_is_refused_and_not_begun_at_the_start(cursor: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         heard(ReopenSession, {"sessionId": "s", "cwd": "/w", "replayFrom": {"type": cursor}})
     assert caught.value.data == {"field": "replayFrom.type", "expected": "start"}
 
 
-@pytest.mark.parametrize("cursor", [{}, {"type": 5}, "start"])
+@rows("cursor", [{}, {"type": 5}, "start"])
 def test_a_cursor_that_is_none_is_no_start(cursor: Any) -> None:
     params = encode({"sessionId": "s", "cwd": "/w", "replayFrom": cursor})
     with pytest.raises(Misfit, match="replayFrom"):
         Codec().decode(v2.ResumeSessionRequest, params)
 
 
-@pytest.mark.parametrize("nothing", [{}, {"configOptions": None, "availableCommands": None}])
+@rows("nothing", [{}, {"configOptions": None, "availableCommands": None}])
 def test_an_answer_without_options_and_commands_has_none(nothing: Any) -> None:
     assert heard_answer(ReopenSession("s", "/w"), nothing) == SessionOpened("s")
     assert heard_answer(NewSession("/w"), {"sessionId": "n", **nothing}) == SessionOpened("n")
@@ -640,7 +641,7 @@ def test_a_value_is_said_with_its_type() -> None:
     assert switched == {"sessionId": "s", "configId": "t", "type": "boolean", "value": False}
 
 
-@pytest.mark.parametrize("kind", ["_range", "number"])
+@rows("kind", ["_range", "number"])
 def test_a_value_of_another_type_is_refused(kind: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         heard(SetOption, {"sessionId": "s", "configId": "m", "type": kind, "value": "x"})
@@ -650,7 +651,7 @@ def test_a_value_of_another_type_is_refused(kind: str) -> None:
 # ── permission ──
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ask", "title"),
     [
         (RequestPermission("s", OPTIONS, "May I?", tool=TOOL), "May I?"),
@@ -696,7 +697,7 @@ def test_what_stands_at_the_subject_goes_with_the_question() -> None:
     assert heard(RequestPermission, params).meta == {"a": 1, "b": 2}
 
 
-@pytest.mark.parametrize(
+@rows(
     "outcome",
     [
         {"outcome": "cancelled"},
@@ -724,14 +725,14 @@ def test_one_method_asks_both_and_either_row_hears_either() -> None:
     assert url.decode_params(form.encode_params(FORM)) == FORM
 
 
-@pytest.mark.parametrize("mode", ["_voice", "dance"])
+@rows("mode", ["_voice", "dance"])
 def test_another_mode_is_refused(mode: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         heard(ElicitForm, {"mode": mode, "message": "M", "sessionId": "s"})
     assert caught.value.data == {"field": "mode", "expected": "form or url"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "scope",
     [
         {},
@@ -758,7 +759,7 @@ def test_a_schema_that_leaves_out_what_it_is_becomes_an_object() -> None:
     assert ask.schema == {"type": "object", "properties": {}, "title": "T"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "field"),
     [
         ({"type": "array"}, "schema.type"),
@@ -779,7 +780,7 @@ def test_what_was_filled_in_goes_with_an_acceptance_alone() -> None:
     assert answered(Elicited("cancel", {"a": 1}), FORM) == Elicited("cancel")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("result", "meta"),
     [
         ({"action": "_later", "content": {"a": 1}, "_meta": META}, META),
@@ -794,7 +795,7 @@ def test_an_action_that_nobody_names_is_a_cancel(result: Any, meta: Any) -> None
 # ── notifications ──
 
 
-@pytest.mark.parametrize("meta", [None, META])
+@rows("meta", [None, META])
 def test_notifications_go_and_come_back(meta: Any) -> None:
     cancel, done = Cancel("s", meta), ElicitationDone("e", meta)
     assert DIALECT.decode_cancel(carried(DIALECT.cancel.params, DIALECT.encode_cancel(cancel))) == cancel

@@ -62,6 +62,7 @@ from accord.session.event import CommandsChanged, MessageChunk, TokenUsage, Tool
 from accord.session.option import Choice, Command, PermissionOption, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from tests.session.events import blocks, metas, names, optional, selects, texts, tool_changes, unknown_variants, word
+from tests.tables import rows
 
 META = {"k": [1, None]}
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask")], description="d", category="mode", meta=META)
@@ -229,9 +230,9 @@ def test_what_is_asked_and_answered_is_what_the_schema_wants(sample: Sample, def
 
 def test_every_request_of_the_edition_has_a_row() -> None:
     sides = {"agent": DIALECT.agent_bindings, "client": DIALECT.client_bindings}
-    for side, rows in sides.items():
+    for side, bindings in sides.items():
         requests = [row for row in v2_june.METHODS if isinstance(row, RequestMethod) and row.side == side]
-        assert sorted(binding.method.name for binding in rows) == sorted(method.name for method in requests)
+        assert sorted(binding.method.name for binding in bindings) == sorted(method.name for method in requests)
 
 
 def test_a_row_needs_the_capability_that_june_demands_for_its_method() -> None:
@@ -246,7 +247,7 @@ def test_a_row_needs_the_capability_that_june_demands_for_its_method() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     "ask",
     [
         CancelTerminal,
@@ -291,7 +292,7 @@ def test_the_session_and_the_update_go_out_as_a_notification() -> None:
     assert DIALECT.decode_update(v2_june.SessionNotification("s", update)) == ("s", update)
 
 
-@pytest.mark.parametrize("ask", [Cancel("s", META), Cancel("s")])
+@rows("ask", [Cancel("s", META), Cancel("s")])
 def test_a_cancel_is_heard_as_it_was_said(ask: Cancel) -> None:
     assert DIALECT.cancel is v2_june.SESSION_CANCEL
     assert DIALECT.decode_cancel(carried(DIALECT.cancel.params, DIALECT.encode_cancel(ask))) == ask
@@ -348,7 +349,7 @@ def replaced(capabilities: AgentCapabilities, **changes: Any) -> AgentCapabiliti
     return msgspec.structs.replace(capabilities, **changes)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("offered", "left"),
     [
         (replaced(BARE, fork=True), BARE),
@@ -362,7 +363,7 @@ def test_what_the_edition_has_no_word_for_is_not_offered(offered: AgentCapabilit
     assert heard_answer(Initialized(None, offered), ask) == Initialized(None, left)
 
 
-@pytest.mark.parametrize(
+@rows(
     "capabilities",
     [
         {},
@@ -458,8 +459,8 @@ def test_a_resume_without_servers_has_none() -> None:
     assert DIALECT.find(ReopenSession)[1].decode_params(params) == ReopenSession("s", "/w")
 
 
-@pytest.mark.parametrize("ask", [NewSession("/w"), ReopenSession("s", "/w"), ReopenSession("s", "/w", replay=True)])
-@pytest.mark.parametrize("options", [{}, {"configOptions": None}, {"configOptions": []}])
+@rows("ask", [NewSession("/w"), ReopenSession("s", "/w"), ReopenSession("s", "/w", replay=True)])
+@rows("options", [{}, {"configOptions": None}, {"configOptions": []}])
 def test_a_session_without_options_has_none(ask: Any, options: dict[str, Any]) -> None:
     assert answered(ask, {"sessionId": "s", **options}) == SessionOpened("s")
 
@@ -488,7 +489,7 @@ def test_a_prompt_is_heard_as_it_was_said(content: list[Any], meta: dict[str, An
     assert heard(Prompt("s", content, meta)) == Prompt("s", content, meta)
 
 
-@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "_further"])
+@rows("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "_further"])
 def test_every_reason_passes_because_reasons_are_open(reason: str) -> None:
     assert heard_answer(PromptAnswered(reason), Prompt("s", [])) == PromptAnswered(reason)
 
@@ -604,9 +605,7 @@ def test_whatever_is_heard_of_a_question_is_said_and_heard_again(
     assert heard(once) == once
 
 
-@pytest.mark.parametrize(
-    "outcome", [{"outcome": "cancelled"}, {"outcome": "_later", "optionId": "yes"}, {"outcome": "approved"}]
-)
+@rows("outcome", [{"outcome": "cancelled"}, {"outcome": "_later", "optionId": "yes"}, {"outcome": "approved"}])
 def test_an_outcome_that_selects_nothing_approves_of_nothing(outcome: dict[str, Any]) -> None:
     ask = RequestPermission("s", [ALLOW], "?")
     assert answered(ask, {"outcome": outcome, "_meta": META}) == PermissionGiven(None, META)

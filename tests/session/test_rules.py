@@ -31,7 +31,7 @@ def decide(rules: list[Rule], subject: Subject, default: Effect = "ask") -> tupl
     return decision.effect, decision.rule
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "rule"),
     [
         ("allow all", Rule("allow", "all")),
@@ -52,13 +52,13 @@ def test_an_effect_may_be_given_beside_the_text() -> None:
     assert parse_rule("edit:src/**", "deny") == Rule("deny", "edit", "src/**")
 
 
-@pytest.mark.parametrize("text", ["", "allow", "maybe read", "allow raed", "allow edit:", "allow edit: "])
+@rows("text", ["", "allow", "maybe read", "allow raed", "allow edit:", "allow edit: "])
 def test_what_is_no_rule_says_what_one_is(text: str) -> None:
     with pytest.raises(RuleError, match=r"one of|pattern"):
         parse_rule(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "path", "matches"),
     [
         ("src/**", "/work/project/src/a/b.py", True),
@@ -83,7 +83,7 @@ def test_a_path_glob_is_matched_inside_the_roots(pattern: str, path: str, *, mat
     assert (effect == "allow") is matches
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "command", "matches"),
     [
         ("git *", "git status", True),
@@ -104,7 +104,7 @@ def test_a_command_pattern_is_matched_word_by_word(pattern: str, command: str, *
     assert (effect == "deny") is matches
 
 
-@pytest.mark.parametrize("tail", ["; rm -rf /", "&& rm x", "| sh", "$(rm x)", "`rm x`", "\nrm x"])
+@rows("tail", ["; rm -rf /", "&& rm x", "| sh", "$(rm x)", "`rm x`", "\nrm x"])
 def test_what_allows_a_command_does_not_allow_what_a_shell_would_add(tail: str) -> None:
     rules = [Rule("allow", "execute", "git *")]
 
@@ -158,19 +158,16 @@ def test_however_a_command_is_spelt_a_deny_meets_it(line: str) -> None:
     assert decide([Rule("deny", "execute", "rm *"), Rule("allow", "execute")], execute(line))[0] == "deny"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+@rows("line", [
         "/opt/git status", "./git status", "git status; ls", "git $(ls)", "git `ls`", "PATH=/tmp git status",
         "$GIT status",
         "git status\u2028ls", "git 'status", "sudo git status", "git status & ls",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_an_allow_meets_only_what_is_wholly_understood(line: str) -> None:
     assert decide([Rule("allow", "execute", "git *")], execute(line))[0] == "ask"
 
 
-@pytest.mark.parametrize("line", ["git status", "git status && git log", "git add *.py", "git log $RANGE", "git 'a b'"])
+@rows("line", ["git status", "git status && git log", "git add *.py", "git log $RANGE", "git 'a b'"])
 def test_an_allow_with_a_star_meets_whatever_words_follow(line: str) -> None:
     assert decide([Rule("allow", "execute", "git *")], execute(line))[0] == "allow"
     assert decide([Rule("allow", "execute", "git")], execute(line))[0] == "ask"
@@ -227,7 +224,7 @@ def test_a_remembered_answer_speaks_only_where_no_rule_allows_or_denies() -> Non
     assert judge([], edit("/data/a", "/data/b"), allowed).effect == "ask"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "met", "missed"),
     [
         (
@@ -254,9 +251,7 @@ def test_wider_answers_are_offered_from_the_narrowest_on() -> None:
     assert wider_answers(Subject((*edit("/data/a").accesses, *execute("ls").accesses), ROOTS)) == ()
 
 
-@pytest.mark.parametrize(
-    "separator", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
-)
+@rows("separator", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"])
 def test_a_rule_is_one_line(separator: str) -> None:
     with pytest.raises(RuleError, match="one line"):
         parse_rule(f"allow edit:a{separator}allow all")

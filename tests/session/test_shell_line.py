@@ -162,7 +162,7 @@ def test_a_wrapper_counts_and_what_it_runs(line: str, inner: str) -> None:
         assert set(parsed.commands) == set(parse_shell_line(line).commands)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "env",
@@ -325,13 +325,13 @@ def test_a_line_that_is_not_understood_still_shows_its_commands(line: str, comma
     assert found(line) == commands
 
 
-@pytest.mark.parametrize("separator", [*"\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\xa0\u3000"])
+@rows("separator", [*"\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\xa0\u3000"])
 def test_a_separator_that_no_shell_knows_is_understood_inside_quotes_only(separator: str) -> None:
     assert argvs(f"a '{separator}' \"{separator}\"") == [f"a {separator} {separator}"]
     assert "*" in found(f"a{separator}b")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "uncertain"),
     [
         ("a b $x c", {2}),
@@ -357,7 +357,7 @@ def test_words_that_a_wrapper_fills_in_are_marked() -> None:
     assert parse_shell_line("find -exec rm $x \\;").commands[-1].uncertain == {1}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "writes"),
     [
         ("a >f >>'g h' >|i <>j", ("f", "g h", "i", "j")),
@@ -394,7 +394,7 @@ def test_a_program_is_known_by_its_path_and_by_its_name() -> None:
     assert program_names(SimpleCommand(("rm", "x"))) == ("rm",)
 
 
-@pytest.mark.parametrize("name", ["LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR", "CI", "PYTHONUNBUFFERED"])
+@rows("name", ["LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR", "CI", "PYTHONUNBUFFERED"])
 def test_a_harmless_variable_is_on_the_list(name: str) -> None:
     assert environment_is_harmless([name])
 
@@ -425,9 +425,7 @@ def test_an_argv_is_no_line() -> None:
     assert parsed.writes == ()
 
 
-@pytest.mark.parametrize(
-    "argv", [[], [""], ["a", "\0"], ["a", "\udcff"], ["a", "x" * MAX_LINE], ["sh"], ["sudo", "-Z"]]
-)
+@rows("argv", [[], [""], ["a", "\0"], ["a", "\udcff"], ["a", "x" * MAX_LINE], ["sh"], ["sudo", "-Z"]])
 def test_an_argv_that_cannot_be_judged_is_not_understood(argv: list[str]) -> None:
     assert not parse_argv(argv).understood
 
@@ -439,7 +437,7 @@ def nested(opening: str, closing: str, inner: str = "rm x") -> Callable[[int], s
     return lambda count: opening * count + inner + closing * count
 
 
-@pytest.mark.parametrize(
+@rows(
     "nest",
     [
         nested("(", " )"),

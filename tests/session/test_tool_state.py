@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from accord.session.content import Text
 from accord.session.event import TerminalChanged, TerminalExit, TerminalOutput, ToolChanged, ToolContentAdded
 from accord.session.tool import Diff, FileChange, Shown, TerminalView, ToolContent
 from accord.session.tool_state import SMALL, ToolStates, terminal_text
+from tests.tables import rows
 
 LONG = Shown(Text("x" * SMALL))
 
@@ -14,7 +13,7 @@ def shown(text: str) -> ToolContent:
     return Shown(Text(text))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "ended", "text"),
     [
         (b"", None, ""),
@@ -75,7 +74,7 @@ def test_repeating_a_growing_list_costs_linear_time() -> None:
     assert repeated < 10 * 5000
 
 
-@pytest.mark.parametrize("event", [ToolChanged("c", content=[]), ToolChanged("c", created=True)])
+@rows("event", [ToolChanged("c", content=[]), ToolChanged("c", created=True)])
 def test_a_list_that_is_replaced_holds_nothing_back(event: ToolChanged) -> None:
     tools = ToolStates()
     tools.change(ToolChanged("c", content=[LONG, Diff([FileChange("/a", "b", "c")]), TerminalView("t")]))

@@ -42,6 +42,7 @@ from accord.session.event import (
 from accord.session.option import Choice, Command, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
+from tests.tables import rows
 
 PICTURE = Image("AAAA", "image/png")
 ASIDE = Text("aside", annotations=Annotations(audience=["user"]))
@@ -92,7 +93,7 @@ def test_ids_are_per_speaker() -> None:
     assert [message.text for message in transcript.thoughts] == ["hm"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "between",
     [
         said("hm", "thought"),
@@ -105,7 +106,6 @@ def test_ids_are_per_speaker() -> None:
         CompactionChunk("c", Text("short")),
         RUNNING,
     ],
-    ids=lambda event: type(event).__name__,
 )
 def test_this_parts_messages_without_ids(between: Event) -> None:
     transcript = fold(said("one"), between, said("two"))
@@ -117,7 +117,7 @@ def test_the_end_of_a_turn_parts_messages_without_ids() -> None:
     assert texts(fold(RUNNING, said("one"), ENDED, said("two"))) == ["agent: one", "agent: two"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "between",
     [
         PlanChanged([]),
@@ -133,7 +133,6 @@ def test_the_end_of_a_turn_parts_messages_without_ids() -> None:
         CompactionChanged("old", "completed"),
         StateChanged("requires_action"),
     ],
-    ids=lambda event: type(event).__name__,
 )
 def test_this_does_not_part_messages_without_ids(between: Event) -> None:
     transcript = fold(
@@ -274,7 +273,7 @@ def test_content_chunks_append_to_what_is_there_also_for_a_call_nobody_has_seen(
     assert transcript.tool_calls["t"].content == items
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "finished"),
     [
         ("pending", False),
@@ -653,7 +652,7 @@ PARTING: st.SearchStrategy[Event] = st.one_of(
 TALKS = st.lists(EVENTS, max_size=30) | st.lists(PARTING, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS, TALKS)
 def test_what_a_transcript_tells_folds_into_its_equal_and_goes_on_as_it_would(
     talk: list[Event], more: list[Event]
@@ -670,7 +669,7 @@ def test_what_a_transcript_tells_folds_into_its_equal_and_goes_on_as_it_would(
     assert again == transcript
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS)
 def test_reading_in_between_changes_nothing(talk: list[Event]) -> None:
     read, unread = Transcript(), Transcript(talk)
@@ -682,7 +681,7 @@ def test_reading_in_between_changes_nothing(talk: list[Event]) -> None:
     assert [each.text for each in read.terminals.values()] == [each.text for each in unread.terminals.values()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TALKS)
 def test_turns_follow_one_another_and_hold_every_user_message(talk: list[Event]) -> None:
     transcript = Transcript(talk)

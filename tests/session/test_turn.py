@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing
 
-import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -227,7 +226,7 @@ def test_a_cell_of_the_table(happening: Input, state: TurnState, rule: AnswerRul
 # --- both rules as stories
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_a_prompt_that_is_cancelled_during_its_insertion_never_starts_but_is_told_running_and_ended(
     rule: AnswerRule,
 ) -> None:
@@ -259,7 +258,7 @@ def test_a_prompt_that_is_cancelled_during_an_insertion_that_fails_is_dropped() 
     assert told(*inputs, rule="end") == [AnswerStopped(1, "cancelled")]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_held_prompts_are_inserted_one_by_one_in_the_order_of_arrival(rule: AnswerRule) -> None:
     automaton = TurnAutomaton(rule)
     for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), PromptArrived(3)):
@@ -276,7 +275,7 @@ def test_held_prompts_are_inserted_one_by_one_in_the_order_of_arrival(rule: Answ
 USAGE = TokenUsage(3, 4, 7)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ending", "reason"),
     [
         (HandlerFinished("refusal", USAGE), "refusal"),
@@ -284,7 +283,7 @@ USAGE = TokenUsage(3, 4, 7)
         (HandlerCancelled(USAGE), "cancelled"),
     ],
 )
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_the_token_usage_of_a_handler_goes_with_the_end_of_its_turn(
     rule: AnswerRule, ending: typing.Any, reason: str
 ) -> None:
@@ -338,7 +337,7 @@ def test_under_the_rule_of_insertion_a_cancel_drops_what_is_held_at_once() -> No
     assert automaton.feed(HandlerFinished()) == [CANCELLED, Insert(4)]
 
 
-@pytest.mark.parametrize(("rule", "now"), [("end", []), ("insertion", [AnswerWithdrawn(2)])])
+@rows(("rule", "now"), [("end", []), ("insertion", [AnswerWithdrawn(2)])])
 def test_a_second_cancel_drops_what_came_after_the_first_and_bothers_the_handler_no_more(
     rule: AnswerRule, now: list[Output]
 ) -> None:
@@ -359,14 +358,14 @@ def test_withdrawing_the_running_prompt_of_v1_leaves_the_held_ones() -> None:
     assert told(*inputs, rule="end") == [CANCELLED, AnswerStopped(1, "cancelled"), Insert(2)]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_work_without_a_prompt_is_told_and_answered_to_nobody(rule: AnswerRule) -> None:
     assert told(WorkStarted(), HandlerFinished(), rule=rule) == [ENDED]
     assert told(WorkStarted(), CancelRequested(), HandlerCancelled(), rule=rule) == [CANCELLED]
     assert told(WorkStarted(), PromptArrived(1), HandlerFinished(), rule=rule) == [ENDED, Insert(1)]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_only_the_last_answer_that_all_work_waits_for_lets_it_run_on(rule: AnswerRule) -> None:
     automaton = TurnAutomaton(rule)
     for each in (PromptArrived(1), PromptInserted(1)):
@@ -389,7 +388,7 @@ def test_an_answer_to_nothing_while_the_user_is_asked_changes_nothing() -> None:
     assert told(*inputs, rule="insertion") == []
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_once_reported_the_background_is_part_of_every_report(rule: AnswerRule) -> None:
     automaton = TurnAutomaton(rule)
     assert automaton.snapshot() == StateChanged("idle")
@@ -402,7 +401,7 @@ def test_once_reported_the_background_is_part_of_every_report(rule: AnswerRule) 
     assert automaton.snapshot() == StateChanged("idle", "end_turn", background=[])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@rows("rule", RULES)
 def test_a_cancel_leaves_the_background_alone_and_a_close_waits_for_its_end(rule: AnswerRule) -> None:
     automaton = TurnAutomaton(rule)
     for each in (PromptArrived(1), PromptInserted(1), BackgroundChanged((BUILD,))):
@@ -419,7 +418,7 @@ def test_a_cancel_leaves_the_background_alone_and_a_close_waits_for_its_end(rule
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "now", "then"),
     [
         ("end", [], [RUNNING, CANCELLED, AnswerStopped(1, "cancelled"), AnswerStopped(2, "cancelled"), SessionEnded()]),
@@ -662,6 +661,6 @@ class SessionUnderTheRuleOfInsertion(Session):
 
 
 TestTheRuleOfTheEnd = SessionUnderTheRuleOfTheEnd.TestCase
-TestTheRuleOfTheEnd.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTheRuleOfTheEnd.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 TestTheRuleOfInsertion = SessionUnderTheRuleOfInsertion.TestCase
-TestTheRuleOfInsertion.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestTheRuleOfInsertion.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from accord.session.content import Text
@@ -32,8 +31,9 @@ from tests.session.events import (
     unnamed_messages,
 )
 from tests.session.folding import picture, without_toggles
+from tests.tables import rows
 
-profile = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+profile = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 old_blocks = blocks(st.none())
 old_happenings = happenings(old_blocks) | modes
@@ -67,7 +67,7 @@ def test_june_says_all_but_compaction_and_toggles(events: list[Event]) -> None:
     assert {**heard, "mode": None} == {**picture(expected), "mode": None}
 
 
-@pytest.mark.parametrize("edition", [V2, JUNE], ids=["v2", "v2_june"])
+@rows("edition", [V2, JUNE])
 def test_news_of_an_older_call_does_not_part_a_message_without_an_id_and_a_new_call_does(edition: Any) -> None:
     said = MessageChunk("agent", Text("0"))
     old: list[Event] = [ToolChanged("1"), said, ToolContentAdded("1", Shown(Text("x"))), ToolChanged("1"), said]
@@ -77,7 +77,7 @@ def test_news_of_an_older_call_does_not_part_a_message_without_an_id_and_a_new_c
         assert picture(heard)["messages"] == [("agent", [Text("00")]), ("agent", [Text("0")])]
 
 
-@pytest.mark.parametrize("edition", [V1, V2, JUNE], ids=["v1", "v2", "v2_june"])
+@rows("edition", [V1, V2, JUNE])
 def test_a_call_that_is_only_announced_does_not_part_a_message_without_an_id(edition: Any) -> None:
     said = MessageChunk("agent", Text("0"))
     for new in (ToolChanged("1"), ToolChanged("1", status="pending", created=True)):

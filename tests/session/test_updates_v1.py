@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from accord.protocol import v1
 from accord.protocol.codec import Codec
@@ -88,7 +87,7 @@ def test_a_whole_message_is_one_chunk_per_block() -> None:
     assert said(whole) == [{**chunk("a", "m"), "_meta": {"k": 1}}, chunk("b", "m")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after", "rest"),
     [
         ([Text("a")], [Text("a")], []),
@@ -110,7 +109,7 @@ def test_a_message_may_grow_again_and_again() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after"),
     [
         ([Text("abc")], [Text("ab")]),
@@ -273,7 +272,7 @@ def test_a_call_that_starts_anew_is_created_again() -> None:
     assert again == {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "tool call"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "title"),
     [
         (ToolChanged("c"), "tool call"),
@@ -296,7 +295,7 @@ def test_a_title_that_is_cleared_gives_way_to_the_name() -> None:
     assert V1.received(events)[1] == ToolChanged("c", title=None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "fields"),
     [
         (ToolChanged("c", status="paused"), {"status": "in_progress"}),
@@ -354,7 +353,7 @@ def test_an_item_more_repeats_the_whole_list() -> None:
     }
 
 
-@pytest.mark.parametrize("last", [StateChanged("idle"), ToolChanged("c", status="completed"), None])
+@rows("last", [StateChanged("idle"), ToolChanged("c", status="completed"), None])
 def test_what_was_held_back_of_a_long_list_comes_with_the_next_word(last: Event | None) -> None:
     encoder = V1.encoder()
     encoder.encode(ToolChanged("c", content=[Shown(Text("x" * SMALL))]))
@@ -364,7 +363,7 @@ def test_what_was_held_back_of_a_long_list_comes_with_the_next_word(last: Event 
     assert encoder.flush() == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "items"),
     [
         (FileChange("/a", "o", "n"), [{"type": "diff", "path": "/a", "newText": "n", "oldText": "o"}]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from accord.protocol import v2
 from accord.protocol.codec import Codec
@@ -42,6 +41,7 @@ from accord.session.meta_original import ORIGINAL
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from tests.session.editions import PLAIN, V2
+from tests.tables import rows
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
@@ -91,7 +91,7 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
     assert names == ["agent", "agent", "agent-2", "agent-3", "agent-4", "agent-5", "agent-6"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "fields"),
     [
         (MessageChanged("user", "m"), {}),
@@ -170,10 +170,7 @@ def test_a_call_is_known_from_its_content_too() -> None:
     assert again["content"] is None
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "cancellable"),
-    [(None, False), ({}, False), ({"cancel": None}, False), ({"cancel": {}}, True)],
-)
+@rows(("capabilities", "cancellable"), [(None, False), ({}, False), ({"cancel": None}, False), ({"cancel": {}}, True)])
 def test_a_marker_counts_when_it_is_there(capabilities: Any, cancellable: bool) -> None:  # noqa: FBT001
     tool = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "capabilities": capabilities}
     terminal = {"sessionUpdate": "terminal_update", "terminalId": "t", "capabilities": capabilities}
@@ -222,7 +219,7 @@ def test_a_patch_is_made_from_the_texts_which_are_kept_beside() -> None:
     assert V2.received([ToolContentAdded("c", diff)]) == [ToolContentAdded("c", diff)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "operation"),
     [
         (FileChange("/a", None, "n"), {"operation": "add", "path": "/a"}),
@@ -269,7 +266,7 @@ def test_the_texts_of_another_agent_s_patch_are_those_of_its_hunks() -> None:
     assert event == ToolContentAdded("c", Diff(changes, PATCH))
 
 
-@pytest.mark.parametrize("patch", [None, {"format": "_other", "text": PATCH}])
+@rows("patch", [None, {"format": "_other", "text": PATCH}])
 def test_without_a_patch_that_can_be_read_there_are_no_texts(patch: Any) -> None:
     changes = [{"operation": "modify", "path": "/a"}, {"operation": "_touch", "path": 7}]
     item = {"type": "diff", "changes": changes, "patch": patch}
@@ -285,7 +282,7 @@ def test_without_a_patch_that_can_be_read_there_are_no_texts(patch: Any) -> None
 # ── terminals ──
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "fields"),
     [
         (TerminalChanged("t"), {}),
@@ -320,7 +317,7 @@ def test_output_is_told_in_base64_chunk_by_chunk() -> None:
     assert V2.received([event]) == [event]
 
 
-@pytest.mark.parametrize("data", ["no base64", "ü", "w"])
+@rows("data", ["no base64", "ü", "w"])
 def test_bytes_that_cannot_be_read_change_nothing_and_are_kept(data: str) -> None:
     chunk = {"sessionUpdate": "terminal_output_chunk", "terminalId": "t", "data": data}
     assert heard(chunk) == [UnknownUpdate("terminal_output_chunk", chunk)]
@@ -369,7 +366,7 @@ def test_commands_are_typed() -> None:
     assert V2.received([commands]) == [commands]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("payload", "name"),
     [
         ({"type": "_macro", "name": "a", "description": "A", "k": 1}, "a"),
@@ -431,7 +428,7 @@ def test_title_and_time_can_be_cleared() -> None:
     assert V2.received([event, InfoChanged()]) == [event, InfoChanged()]
 
 
-@pytest.mark.parametrize("cost", [UNSET, None, Cost(1.5, "credits", {"k": 1})])
+@rows("cost", [UNSET, None, Cost(1.5, "credits", {"k": 1})])
 def test_a_cost_is_kept_cleared_or_replaced(cost: Any) -> None:
     event = UsageChanged(1, 9, cost, {"k": 1})
     assert V2.received([event]) == [event]
@@ -449,7 +446,7 @@ def test_notices_and_compaction_need_no_capability() -> None:
     assert said(Noticed("", "error"))[0]["title"] == "error"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "fields"),
     [
         (StateChanged("running"), {"state": "running"}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from accord.protocol import v2_june
 from accord.protocol.codec import Codec
@@ -102,7 +101,7 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
     assert names == ["agent", "agent", "agent-2", "agent-3", "agent-4"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "event",
     [
         MessageChanged("agent", "m"),
@@ -236,7 +235,7 @@ def test_a_terminal_is_a_text_with_the_exit_code() -> None:
     ]
 
 
-@pytest.mark.parametrize("last", [StateChanged("idle"), ToolChanged("c", status="completed"), None])
+@rows("last", [StateChanged("idle"), ToolChanged("c", status="completed"), None])
 def test_what_was_held_back_of_a_long_output_comes_with_the_next_word(last: Event | None) -> None:
     encoder = JUNE.encoder()
     encoder.encode(ToolChanged("c", content=[TerminalView("t")]))

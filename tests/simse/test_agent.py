@@ -12,10 +12,10 @@ import pytest
 
 import accord
 from accord import simse
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 CLIENT = Path(__file__).with_name("page_client.py")
-AGENT = (sys.executable, str(Path(__file__).with_name("page_agent.py")))
 BOUND_SECONDS = limit(60.0)
 pytestmark = pytest.mark.usefixtures("forked_interpreters")
 
@@ -55,9 +55,13 @@ class Talk:
         assert sorted(id_ for id_ in answered if id_ is not None) == sorted(asked)
 
 
+def page_agent() -> tuple[str, str]:
+    return str(forking_python()), str(Path(__file__).with_name("page_agent.py"))
+
+
 def talk(folder: Path, *prompts: str, **plan: Any) -> Talk:
     """A whole conversation."""
-    command = [sys.executable, str(CLIENT), json.dumps({"prompts": prompts, **plan}), *AGENT]
+    command = [str(forking_python()), str(CLIENT), json.dumps({"prompts": prompts, **plan}), *page_agent()]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=BOUND_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     talked = Talk(done.stdout)
@@ -212,7 +216,14 @@ def test_a_request_that_nothing_waits_for_is_answered_with_an_error(tmp_path: Pa
         json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": late})
         for id_, method in (("a", "session/update"), ("b", "session/permission"))
     ]
-    command = [sys.executable, "-I", "-S", str(CLIENT), json.dumps({"prompts": ["say on"], "lines": lines}), *AGENT]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(CLIENT),
+        json.dumps({"prompts": ["say on"], "lines": lines}),
+        *page_agent(),
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
     heard = [message for way, message in Talk(done.stdout).notes if way == "heard"]
     assert {m["id"]: m["error"]["code"] for m in heard if "error" in m} == {"a": -32602, "b": -32601}
@@ -229,7 +240,7 @@ async def test_an_ordinary_client_is_served_as_before(edition: Any, tmp_path: Pa
         chosen.append(question.title or "")
         return "ever"
 
-    async with accord.connect(*AGENT, edition=edition, permission=permission) as agent:
+    async with accord.connect(*page_agent(), edition=edition, permission=permission) as agent:
         session = await agent.new_session(tmp_path)
         turn = await session.prompt('ask delete\nask delete\nrun add {"a": 1, "b": 1}\nwork')
         titles = [call.title for call in session.transcript.tool_calls.values()]
@@ -245,7 +256,7 @@ async def test_our_client_and_our_agent_understand_each_other_in_the_dialect(tmp
         raise accord.RequestError("it is full")
 
     dialect = simse.SimseDialect({"add": add, "fail": fail})
-    client = accord.connect(*AGENT, permission=lambda _: "allow_always").use_dialect(dialect)
+    client = accord.connect(*page_agent(), permission=lambda _: "allow_always").use_dialect(dialect)
     async with client as agent:
         session = await agent.new_session(tmp_path)
         turn = await session.prompt('ask delete\nask delete\nrun add {"a": 1, "b": 1}\nrun fail\nrun unknown')

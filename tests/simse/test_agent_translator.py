@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.dialects import Json, Translation
 from accord.simse.agent_tool import ORDER_METHOD, RESULT_METHOD, RUNS_TOOLS_METHOD
 from accord.simse.agent_translator import INTRODUCTION_ID, AgentTranslator
+from tests.tables import rows
 
 TEXT: Json = {"type": "text", "text": "hi"}
 NOTHING = Translation([], [])
@@ -73,7 +73,7 @@ def test_a_session_without_an_introduction_is_introduced_first_and_that_answer_i
     assert translator.outgoing(result(1, {"sessionId": "s"})).to_peer == [result(1, {"sessionId": "s"})]
 
 
-@pytest.mark.parametrize(
+@rows(
     "sign",
     [
         request(2, "session/new", cwd="/"),
@@ -96,7 +96,7 @@ def test_after_an_introduction_in_v1_only_what_the_page_alone_allows_makes_it_on
     assert translator.outgoing(update(sessionUpdate="plan", entries=[])) == NOTHING
 
 
-@pytest.mark.parametrize("version", [0, 2, 7])
+@rows("version", [0, 2, 7])
 def test_a_client_of_another_version_is_never_one_of_the_page(version: int) -> None:
     translator = AgentTranslator()
     for message in (
@@ -142,7 +142,7 @@ def test_a_call_of_the_agents_own_is_told_twice_however_often_it_changes() -> No
 # --- permission
 
 
-@pytest.mark.parametrize(
+@rows(
     ("call", "action"),
     [
         ({"name": "rm", "kind": "delete"}, "rm"),
@@ -168,7 +168,7 @@ def test_the_description_shows_what_the_question_shows() -> None:
     assert asked["params"]["description"] == "Use it\nall of it\n[diff /a]"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "word", "chosen"),
     [
         (OPTIONS, "allow_once", "yes"),
@@ -195,7 +195,7 @@ def test_a_word_selects_an_option_of_its_kind_and_nothing_that_says_more(
     assert translator.incoming(answer(request_id, word)).to_us == [result(9, selected(chosen))]
 
 
-@pytest.mark.parametrize(
+@rows(
     "shape",
     [
         lambda id_: answer(id_, "allow_once"),
@@ -269,7 +269,7 @@ def test_an_order_starts_and_ends_and_each_step_answers_one_request() -> None:
     assert translator.incoming(ran(status="completed", output=3)) == NOTHING
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "ended"),
     [
         ({"status": "completed", "output": None}, {"output": None}),

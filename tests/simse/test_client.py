@@ -25,7 +25,7 @@ from accord.simse.client_tool import ToolRunner
 from accord.simse.client_translator import ClientTransport
 from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
-from tests.client.clock import in_no_time, now
+from tests.client.clock import now, timeless
 from tests.connection.rig import Hand, until
 from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
@@ -36,16 +36,6 @@ ORDER = {"sessionId": "s", "type": "tool_call", "toolCallId": "t", "toolName": "
 PROMPT = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}}
 
 Test = Callable[..., Coroutine[Any, Any, None]]
-
-
-def timeless(test: Test) -> Callable[..., None]:
-    """Run an async test in a loop of its own time."""
-
-    @functools.wraps(test)
-    def run(**arguments: Any) -> None:
-        in_no_time(test(**arguments))
-
-    return run
 
 
 def timely(test: Test) -> Callable[..., None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from accord.dialects import Translation
@@ -13,6 +12,7 @@ from accord.protocol.codec import Codec, encode
 from accord.session.editions.v1.tools import decode_permission
 from accord.simse.client_tool import TOOL_METHOD
 from accord.simse.client_translator import ClientTranslator
+from tests.tables import rows
 
 Json = dict[str, Any]
 
@@ -83,7 +83,7 @@ def ran(call: str = "t1", **fields: Any) -> Json:
 # --- prompts
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "words"),
     [
         (TEXT, "hi"),
@@ -109,7 +109,7 @@ def test_a_prompt_that_is_no_list_stays_as_it_is() -> None:
     assert ClientTranslator().outgoing(message) == Translation([message], [])
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         request(1, "session/new", cwd="/", mcpServers=[]),
@@ -126,7 +126,7 @@ def test_what_the_page_says_as_v1_does_is_the_very_same_message(message: Json) -
     assert said is message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "reason"),
     [(None, "end_turn"), ({}, "end_turn"), ("done", "end_turn"), ({"stopReason": None}, "end_turn")],
 )
@@ -140,7 +140,7 @@ def test_what_else_a_result_says_stays() -> None:
     ]
 
 
-@pytest.mark.parametrize("message", [result(7, {"stopReason": "refusal"}), failure(7, -32000, "log in")])
+@rows("message", [result(7, {"stopReason": "refusal"}), failure(7, -32000, "log in")])
 def test_a_stop_reason_or_an_error_is_passed_on(message: Json) -> None:
     [heard] = prompting().incoming(message).to_us
     assert heard is message
@@ -165,7 +165,7 @@ def test_a_cancel_that_came_before_a_prompt_is_not_about_it() -> None:
 # --- initialize
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "heard"),
     [
         (failure(0, -32601, "no"), result(0, {"protocolVersion": 1, "agentCapabilities": {}})),
@@ -196,7 +196,7 @@ def test_silence_is_an_answer_to_initialize_and_to_nothing_else() -> None:
 # --- updates
 
 
-@pytest.mark.parametrize(
+@rows(
     "params",
     [
         CHUNK,
@@ -219,7 +219,7 @@ def test_a_chunk_of_several_blocks_is_several() -> None:
     assert [update["content"]["text"] for update in heard] == ["a", "hi"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         v1_update(**CHUNK),
@@ -252,9 +252,7 @@ def test_what_stands_beside_a_nested_update_stays() -> None:
     assert heard == told(_meta={"a": 1}, update={"sessionUpdate": "plan", "entries": []})
 
 
-@pytest.mark.parametrize(
-    ("fields", "update"),
-    [
+@rows(("fields", "update"), [
         ({"status": "in_progress"}, {"status": "in_progress"}),
         (
             {"status": "completed", "output": "out"},
@@ -270,8 +268,7 @@ def test_what_stands_beside_a_nested_update_stays() -> None:
             {"status": "failed", "content": [{"type": "content", "content": TEXT | {"text": "{'code': 1}"}}]},
         ),
         ({"toolName": "add", "input": {"a": 1}}, {"name": "add", "rawInput": {"a": 1}}),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_tool_call_update_of_the_agent_is_v1s(fields: Json, update: Json) -> None:
     heard = updates(ClientTranslator().incoming(told(type="tool_call_update", toolCallId="t", **fields)))
     assert heard == [{"sessionUpdate": "tool_call_update", "toolCallId": "t", **update}]
@@ -280,7 +277,7 @@ def test_a_tool_call_update_of_the_agent_is_v1s(fields: Json, update: Json) -> N
 # --- permission
 
 
-@pytest.mark.parametrize("answer", ["allow_once", "allow_always", "reject_once", "reject_always"])
+@rows("answer", ["allow_once", "allow_always", "reject_once", "reject_always"])
 def test_a_permission_in_an_update_is_a_request_and_its_answer_an_update(answer: str) -> None:
     translator = prompting()
     steps = translator.incoming(question())
@@ -299,7 +296,7 @@ def test_a_permission_in_an_update_is_a_request_and_its_answer_an_update(answer:
     assert ended["status"] == ("completed" if answer.startswith("allow") else "failed")
 
 
-@pytest.mark.parametrize(
+@rows(
     "shape",
     [
         question(),
@@ -322,7 +319,7 @@ def test_a_permission_without_an_id_is_only_told() -> None:
     assert heard == Translation([], [v1_update(sessionUpdate="request_permission", **fields)])
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         result("simse-1", {"outcome": {"outcome": "cancelled"}}),
@@ -338,7 +335,7 @@ def test_whatever_does_not_choose_one_of_the_four_rejects(answer: Json) -> None:
     assert translator.outgoing(answer).to_peer == [response("reject_once")]
 
 
-@pytest.mark.parametrize("answer", ["allow_always", "reject_always"])
+@rows("answer", ["allow_always", "reject_always"])
 def test_always_is_answered_without_asking_for_the_action_and_the_session(answer: str) -> None:
     translator = prompting()
     [asked] = translator.incoming(question()).to_us
@@ -348,7 +345,7 @@ def test_always_is_answered_without_asking_for_the_action_and_the_session(answer
     assert translator.incoming(question("r4", session="other")).to_us[0]["method"] == "session/request_permission"
 
 
-@pytest.mark.parametrize("answer", ["allow_once", "reject_once"])
+@rows("answer", ["allow_once", "reject_once"])
 def test_once_is_asked_again(answer: str) -> None:
     translator = prompting()
     [asked] = translator.incoming(question()).to_us
@@ -357,7 +354,7 @@ def test_once_is_asked_again(answer: str) -> None:
     assert again["id"] != asked["id"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("call", "answer"),
     [
         (request(20, "session/new", cwd="/"), result(20, {"sessionId": "s"})),
@@ -402,7 +399,7 @@ def test_a_registered_tool_is_shown_and_ordered_from_the_client() -> None:
     assert steps.to_us[1:] == [request("simse-1", TOOL_METHOD, **params)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "shape",
     [
         told(sessionUpdate="tool_call", toolCallId="t1", toolName="add", input={}),
@@ -413,9 +410,7 @@ def test_an_order_is_read_in_every_shape_and_needs_no_input(shape: Json) -> None
     assert prompting("add").incoming(shape).to_us[1]["params"]["input"] == {}
 
 
-@pytest.mark.parametrize(
-    ("answer", "page", "update"),
-    [
+@rows(("answer", "page", "update"), [
         (
             result("simse-1", "out"),
             {"status": "completed", "output": "out"},
@@ -432,8 +427,7 @@ def test_an_order_is_read_in_every_shape_and_needs_no_input(shape: Json) -> None
             {"status": "completed", "error": "Internal error (c1)"},
             {"status": "failed", "content": [{"type": "content", "content": TEXT | {"text": "Internal error (c1)"}}]},
         ),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_tool_gave_goes_back_and_is_shown(answer: Json, page: Json, update: Json) -> None:
     translator = prompting("add")
     translator.incoming(order())
@@ -442,7 +436,7 @@ def test_what_a_tool_gave_goes_back_and_is_shown(answer: Json, page: Json, updat
     assert updates(steps) == [{"sessionUpdate": "tool_call_update", "toolCallId": "t1", **update}]
 
 
-@pytest.mark.parametrize(
+@rows(
     "refused",
     [
         order(name="rm"),
@@ -480,7 +474,7 @@ def test_what_is_replayed_is_neither_run_nor_asked_again() -> None:
     assert steps.to_us[0]["params"]["update"]["sessionUpdate"] == "request_permission"
 
 
-@pytest.mark.parametrize("status", ["in_progress", "completed", "failed"])
+@rows("status", ["in_progress", "completed", "failed"])
 def test_a_tool_call_that_the_agent_runs_itself_is_only_shown(status: str) -> None:
     steps = prompting("add").incoming(order(status=status))
     assert (steps.to_peer, len(steps.to_us), updates(steps)[0]["status"]) == ([], 1, status)

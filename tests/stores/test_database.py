@@ -19,6 +19,7 @@ from accord.stores.schema import APPLICATION_ID, SCHEMA_VERSION
 from accord.stores.text import encode_events
 from tests.stores.meanwhile import meanwhile
 from tests.stores.sessions import record, words
+from tests.tables import rows
 
 
 class Group:
@@ -257,7 +258,7 @@ def test_a_transaction_that_fails_leaves_none_open(path: Path) -> None:
 # --- words
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "reason"),
     [
         (sqlite3.SQLITE_FULL, "full"),
@@ -282,7 +283,7 @@ def test_what_has_no_code_has_failed() -> None:
     assert of_sqlite(OverflowError("too large"), "/file").reason == "failed"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("number", "reason"),
     [
         (errno.ENOSPC, "full"),

@@ -16,6 +16,7 @@ from accord.errors import StoreError
 from accord.stores import default_path
 from accord.stores.folder import make_private, place, safe_name
 from tests.limits import limit
+from tests.tables import rows
 
 PLACES = [
     ("linux", {}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
@@ -34,7 +35,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("platform", "environment", "home", "expected"), PLACES)
+@rows(("platform", "environment", "home", "expected"), PLACES)
 def test_each_platform_has_its_place(platform: str, environment: dict[str, str], home: str, expected: str) -> None:
     kind = PureWindowsPath if platform == "win32" else PurePosixPath
     assert place("echo", platform, environment, home) == kind(expected)
@@ -49,12 +50,12 @@ def test_this_platform_has_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert not path.parent.exists()
 
 
-@pytest.mark.parametrize("name", ["echo", "my-agent", "a.b_c", "Agent2", "x" * 64])
+@rows("name", ["echo", "my-agent", "a.b_c", "Agent2", "x" * 64])
 def test_a_safe_name_stays(name: str) -> None:
     assert safe_name(name) == name
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "beginning"),
     [
         ("", "agent-"),
@@ -105,7 +106,7 @@ def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @posix_only
-@pytest.mark.parametrize("umask", [0, 0o777], ids=oct)
+@rows("umask", [0, 0o777])
 def test_what_is_made_is_private_whatever_the_umask_is(tmp_path: Path, umask: int) -> None:
     path = tmp_path / "accord" / "echo" / "sessions.db"
     before = os.umask(umask)

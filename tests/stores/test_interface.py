@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from accord import stores
+from tests.tables import rows
 
 
 def test_both_stores_are_stores(tmp_path: Path) -> None:
@@ -14,7 +15,7 @@ def test_both_stores_are_stores(tmp_path: Path) -> None:
     assert isinstance(stores.SqliteStore(tmp_path / "x"), stores.Store)
 
 
-@pytest.mark.parametrize("name", stores.__all__)
+@rows("name", stores.__all__)
 def test_every_name_is_there(name: str) -> None:
     assert getattr(stores, name).__name__ == name
 

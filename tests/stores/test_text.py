@@ -45,6 +45,7 @@ from accord.session.option import Choice, Command, Group, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from accord.stores.text import decode_event, encode_event, encode_events
 from tests.limits import limit
+from tests.tables import rows
 
 META = {"vendor/key": [1, None, {"a": "b"}]}
 UNKNOWN = Unknown("hologram", {"type": "hologram", "voxels": [1, 2]})
@@ -110,7 +111,7 @@ def test_there_is_an_example_of_every_event() -> None:
     assert {type(event) for event in EVENTS} == set(get_args(Event))
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@rows("event", EVENTS)
 def test_an_event_is_read_back_as_it_was_written(event: Event) -> None:
     text = encode_event(event)
     assert b"\n" not in text
@@ -124,7 +125,7 @@ ODD: list[Event] = [
 ]
 
 
-@pytest.mark.parametrize("odd", [None, *ODD], ids=str)
+@rows("odd", [None, *ODD])
 def test_events_together_are_the_lines_of_each(odd: Event | None) -> None:
     events = EVENTS if odd is None else [*EVENTS[:3], odd, *EVENTS[3:5]]
     assert encode_events(events).split(b"\n") == [encode_event(event) for event in events]
@@ -134,7 +135,7 @@ def test_no_events_are_no_lines() -> None:
     assert encode_events([]) == b""
 
 
-@pytest.mark.parametrize("value", [object(), msgspec.Raw(b"[1,\n2]")], ids=["no JSON", "two lines"])
+@rows("value", [object(), msgspec.Raw(b"[1,\n2]")])
 def test_of_events_together_one_that_cannot_be_written_is_refused(value: object) -> None:
     with pytest.raises(StoreError) as caught:
         encode_events([EVENTS[0], ToolChanged("t", raw_output=value)])
@@ -148,9 +149,7 @@ def test_absent_and_null_stay_different() -> None:
     assert event.kind is UNSET
 
 
-@pytest.mark.parametrize(
-    "payload", [{"type": "text", "text": 3}, {"type": "unknown", "tag": "x"}, {}, {"type": ["a"]}], ids=str
-)
+@rows("payload", [{"type": "text", "text": 3}, {"type": "unknown", "tag": "x"}, {}, {"type": ["a"]}])
 def test_an_unknown_block_keeps_its_payload_whatever_it_looks_like(payload: dict[str, Any]) -> None:
     event = MessageChunk("agent", Unknown("a tag of its own", payload))
     assert decode_event(encode_event(event)) == event
@@ -174,18 +173,14 @@ def cyclic() -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize(
-    "value",
-    [object(), cyclic(), [None, object()], {"\ud800": object()}, ["\ud800", cyclic()], msgspec.Raw(b"{\n}")],
-    ids=["object", "cycle", "object beside null", "object beside a surrogate", "cycle beside a surrogate", "raw"],
-)
+@rows("value", [object(), cyclic(), [None, object()], {"\ud800": object()}, ["\ud800", cyclic()], msgspec.Raw(b"{\n}")])
 def test_what_json_has_no_words_for_is_refused(value: Any) -> None:
     with pytest.raises(StoreError) as caught:
         encode_event(ToolChanged("t", raw_output=value))
     assert caught.value.reason == "unwritable"
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b"",
@@ -206,7 +201,6 @@ def test_what_json_has_no_words_for_is_refused(value: Any) -> None:
         b'{"event":"mode","mode":"\xff"}',
         b"[" * 100_000,
     ],
-    ids=lambda text: text[:70].decode("ascii", "replace"),
 )
 def test_what_is_no_event_is_unreadable(text: bytes) -> None:
     with pytest.raises(StoreError) as caught:

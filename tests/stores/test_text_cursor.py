@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from accord.errors import StoreError
 from accord.stores.text import decode_cursor, encode_cursor
+from tests.tables import rows
 
 
 @given(st.floats(allow_nan=False), st.text(st.characters()))
@@ -20,7 +21,7 @@ def said(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode()
 
 
-@pytest.mark.parametrize(
+@rows(
     "cursor",
     [
         "",

@@ -17,6 +17,7 @@ from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store
 from accord.stores.schema import SCHEMA_VERSION
 from accord.stores.text import encode_event, has_prompt, is_prompt
 from tests.stores.test_two_processes import Holder
+from tests.tables import rows
 
 PROMPT = MessageChanged("user", "m1", [Text("go")])
 
@@ -43,7 +44,7 @@ async def listed(store: Store, *, unprompted: bool = False, limit: int = 50) -> 
             return found
 
 
-@pytest.mark.parametrize(
+@rows(
     "event",
     [
         PROMPT,
@@ -58,7 +59,7 @@ def test_a_prompt_is_known_by_its_text(event: Event) -> None:
     assert all(map(has_prompt, (text, b"\n".join([text, other]), b"\n".join([other, text]))))
 
 
-@pytest.mark.parametrize(
+@rows(
     "event",
     [
         MessageChunk("agent", Text('{"event":"message","speaker":"user"')),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forking_python import forking_python
 from tests.limits import limit
 
 PROJECT = Path(__file__).parent / "project"
@@ -45,10 +46,10 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__")))
 
 
-def run_pytest(project: Path, *arguments: str) -> tuple[int, str]:
+def run_pytest(project: Path, *arguments: str, python: str | Path | None = None) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
     finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
+        [python or forking_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
         cwd=project,
         env={**environment, "HOME": str(project.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -135,7 +136,7 @@ def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> Non
         "    assert 'accord.testing.plugin' in loaded\n"
     )
 
-    status, output = run_pytest(project, "-p", "no:hypothesispytest")
+    status, output = run_pytest(project, "-p", "no:hypothesispytest", python=sys.executable)
 
     assert status == 0, output
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from accord.testing import read_files, write_files
+from tests.tables import rows
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
     assert read_files(inside) == {"a": "1"}
 
 
-@pytest.mark.parametrize("name", ["../out", "/etc/out", "a/../../out", "."])
+@rows("name", ["../out", "/etc/out", "a/../../out", "."])
 def test_a_path_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="not inside"):
         write_files(tmp_path / "in", {name: "x"})

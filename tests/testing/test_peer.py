@@ -12,6 +12,7 @@ from accord.testing import AgentPeer, ClientPeer, JsonRpcMessage, ScriptFailed
 from accord.testing.peer import GARBAGE, ScriptExit
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
+from tests.tables import rows
 
 
 def pair(patience_seconds: float = 10.0) -> tuple[AgentPeer, ClientPeer]:
@@ -176,7 +177,7 @@ async def test_exit_is_for_whoever_runs_the_script() -> None:
     assert caught.value.status == 3
 
 
-@pytest.mark.parametrize(
+@rows(
     ("edition", "keys"),
     [
         ("v1", {"agentInfo", "agentCapabilities", "authMethods", "protocolVersion"}),
@@ -207,7 +208,7 @@ async def test_a_second_greeting_is_answered_like_the_first() -> None:
     assert len(agent.received) == 2
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2", "v2_june"])
+@rows("edition", ["v1", "v2", "v2_june"])
 async def test_two_scripts_have_a_turn_in_every_edition(edition: Any) -> None:
     agent, client = pair()
 

@@ -14,7 +14,9 @@ import accord
 from accord.errors import ConnectionLost
 from accord.testing import AgentPeer, Recorder, command_of, join
 from accord.testing.program import FAILED
+from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.tables import rows
 
 
 async def talkative(peer: AgentPeer) -> None:
@@ -79,6 +81,7 @@ async def staying(peer: AgentPeer) -> None:
     await peer.stay()
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_program_that_stays_is_ended_by_its_client() -> None:
     async with accord.connect(*command_of(staying), "--ignore-sigterm") as remote:
         pid = remote.connection.transport.pid  # type: ignore[attr-defined]
@@ -88,7 +91,7 @@ async def test_a_program_that_stays_is_ended_by_its_client() -> None:
         os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("script", [AgentPeer.greet, lambda peer: peer.stay(), print])
+@rows("script", [AgentPeer.greet, lambda peer: peer.stay(), print])
 def test_only_functions_at_the_top_of_a_file_can_be_found_again(script: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         command_of(script)
@@ -96,7 +99,7 @@ def test_only_functions_at_the_top_of_a_file_can_be_found_again(script: Any) -> 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "accord.testing.program", *arguments],
+        [forking_python(), "-m", "accord.testing.program", *arguments],
         cwd=cwd,
         input="",
         capture_output=True,

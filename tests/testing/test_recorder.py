@@ -10,6 +10,7 @@ import pytest
 from accord.agent import Agent, Turn
 from accord.testing import ClientPeer, JsonRpcMessage, Recorder, ScriptedClient, join
 from accord.transport import memory_pair
+from tests.tables import rows
 
 TALK: list[tuple[str, Any]] = [
     ("out", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}),
@@ -53,7 +54,7 @@ def test_an_answer_is_found_by_its_request_though_both_sides_use_one_id() -> Non
     assert recorded(*TALK[:3]).answer_to(JsonRpcMessage(TALK[2][1])) is None
 
 
-@pytest.mark.parametrize("method", ["session/new", "session/update"])
+@rows("method", ["session/new", "session/update"])
 def test_one_message_is_neither_none_nor_two(method: str) -> None:
     with pytest.raises(LookupError):
         recorded(*TALK, ("in", update("x")), ("in", update("y"))).one(method)

@@ -8,6 +8,7 @@ import accord
 from accord.errors import ConnectionLost, MethodNotFound
 from accord.testing import AgentPeer, ClientPeer, ScriptedAgent, ScriptedClient, ScriptFailed, join
 from accord.transport import memory_pair
+from tests.tables import rows
 
 
 async def a_turn(peer: AgentPeer) -> None:
@@ -106,7 +107,7 @@ def echo() -> accord.Agent:
     return agent
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2", "v2_june"])
+@rows("edition", ["v1", "v2", "v2_june"])
 async def test_a_scripted_client_drives_an_agent_and_gives_what_its_script_returns(edition: str) -> None:
     async def script(peer: ClientPeer) -> str:
         await peer.greet(edition)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import pytest
 
 from accord.trace import TraceFileError, TraceIndex, TraceWriter, plain_trace
 from accord.trace.index_columns import RecordKind
+from tests.tables import rows
 from tests.trace.traces import chunk, request, result
 
 
@@ -19,8 +20,8 @@ def record(writer: TraceWriter, count: int) -> None:
         writer.flush()
 
 
-@pytest.mark.parametrize("compress", [False, True])
-@pytest.mark.parametrize("max_bytes", [None, 500])
+@rows("compress", [False, True])
+@rows("max_bytes", [None, 500])
 def test_a_trace_in_parts_or_compressed_is_indexed_as_one(
     tmp_path: Path,
     compress: bool,  # noqa: FBT001 - a parameter of the test
@@ -51,7 +52,7 @@ def test_the_index_follows_the_writer(tmp_path: Path) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("compress", [False, True])
+@rows("compress", [False, True])
 def test_a_trace_whose_end_is_missing_is_read_to_its_last_whole_line(tmp_path: Path, compress: bool) -> None:  # noqa: FBT001
     path = tmp_path / "talk.jsonl"
     writer = TraceWriter(path, compress=compress)

@@ -21,6 +21,7 @@ from accord.trace.imports.recognition import recognise
 from accord.trace.index import RowFilter, TraceIndex
 from accord.trace.reader import open_trace
 from tests.limits import limit
+from tests.tables import rows
 from tests.trace.traces import (
     AGENT,
     CLIENT,
@@ -68,7 +69,7 @@ ROUND_TRIPS = {
 }
 
 
-@pytest.mark.parametrize("form", ROUND_TRIPS)
+@rows("form", ROUND_TRIPS)
 def test_an_export_is_imported_as_the_same_conversation(form: str, tmp_path: Path) -> None:
     path = tmp_path / "exported"
     path.write_text(export(SAMPLES / "accord.jsonl", form), encoding="utf-8")
@@ -81,7 +82,7 @@ def test_an_export_is_imported_as_the_same_conversation(form: str, tmp_path: Pat
     assert found == expected
 
 
-@pytest.mark.parametrize("form", EXPORTS)
+@rows("form", EXPORTS)
 def test_secrets_are_masked_on_the_way_out_unless_the_user_wants_them(form: str) -> None:
     assert SECRET in (SAMPLES / "accord.jsonl").read_text(encoding="utf-8")
     masked = export(SAMPLES / "accord.jsonl", form, is_masked=False)
@@ -95,7 +96,7 @@ def test_secrets_are_masked_on_the_way_out_unless_the_user_wants_them(form: str)
         assert sum(record.get("redacted", False) for record in records[1:]) == 1
 
 
-@pytest.mark.parametrize("form", EXPORTS)
+@rows("form", EXPORTS)
 def test_secrets_in_commands_stray_prints_and_unreadable_lines_are_masked_too(form: str, tmp_path: Path) -> None:
     command = ["my-agent", "--api-key", "hunter2-hunter2"]
     lines = (

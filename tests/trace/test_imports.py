@@ -19,6 +19,7 @@ from accord.trace.imports.lisp import LispError, read_lisp_values
 from accord.trace.imports.recognition import IMPORTERS, NATIVE, recognise
 from accord.trace.imports.source import TraceSource
 from accord.trace.reader import TraceRecord, open_trace
+from tests.tables import rows
 
 SAMPLES = Path(__file__).parent / "samples"
 CONVERSATION: list[tuple[tuple[str, str], dict[str, Any]]] = [
@@ -79,7 +80,7 @@ def test_every_format_has_a_sample() -> None:
     assert {NATIVE, *IMPORTERS} == set(FORMATS.values())
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@rows("name", FORMATS)
 def test_a_format_is_recognised_by_its_content_alone(name: str, tmp_path: Path) -> None:
     path = sample(name, tmp_path)
     copy = tmp_path / "without-a-suffix"
@@ -87,7 +88,7 @@ def test_a_format_is_recognised_by_its_content_alone(name: str, tmp_path: Path) 
     assert recognise(copy) == FORMATS[name]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@rows("name", FORMATS)
 def test_a_sample_is_read_as_the_same_conversation_and_survives_the_round_trip(name: str, tmp_path: Path) -> None:
     with plain_trace(sample(name, tmp_path)) as trace:
         records = list(open_trace(trace.path))
@@ -108,7 +109,7 @@ def test_a_sample_is_read_as_the_same_conversation_and_survives_the_round_trip(n
     assert trace.path.exists() == trace.is_original
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if not name.endswith(".sql")])
+@rows("name", [name for name in FORMATS if not name.endswith(".sql")])
 def test_a_compressed_sample_is_read_too(name: str, tmp_path: Path) -> None:
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress((SAMPLES / name).read_bytes()))
@@ -187,7 +188,7 @@ def test_an_extension_method_has_no_direction() -> None:
 # --- damaged and hostile files
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
     [
         b"",
@@ -211,7 +212,6 @@ def test_an_extension_method_has_no_direction() -> None:
         b"\x1f\x8b\x08 broken",
         b'{"a":' * 100_000,
     ],
-    ids=range(20),
 )
 def test_a_file_that_cannot_be_used_is_refused_with_one_sentence(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file"
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_one_sentence(content: bytes,
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["devtools.json", "zed.json"])
+@rows("name", ["devtools.json", "zed.json"])
 def test_a_document_with_half_of_a_surrogate_pair_is_whole(name: str, tmp_path: Path) -> None:
     content = sample(name, tmp_path).read_bytes()
     path = tmp_path / "half.json"
@@ -266,7 +266,7 @@ ODD_LINES: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD_LINES)
+@rows("name", ODD_LINES)
 def test_lines_with_members_of_any_type_are_read_or_are_notes(name: str, tmp_path: Path) -> None:
     odd = [json.dumps(line).encode() + b"\n" for line in ODD_LINES[name]]
     path = tmp_path / name
@@ -315,7 +315,7 @@ def test_lisp_data_is_read() -> None:
     assert read_lisp_values("; a remark\n[1 [2]] ; another\n 3") == [[1, [2]], 3]
 
 
-@pytest.mark.parametrize("text", ["(", "(]", ")", ". a", '"open', "(a . b"])
+@rows("text", ["(", "(]", ")", ". a", '"open', "(a . b"])
 def test_what_is_no_lisp_is_refused(text: str) -> None:
     with pytest.raises(LispError):
         read_lisp_values(text)

@@ -13,6 +13,7 @@ import pytest
 from accord.trace import TraceFileError, TraceWriter, open_trace, reader as reader_module
 from accord.trace.conversion import plain_trace
 from accord.trace.index import TraceIndex
+from tests.tables import rows
 from tests.trace.traces import handshake, header
 
 
@@ -41,7 +42,7 @@ def test_a_file_that_was_cut_anywhere_is_read_to_its_last_whole_line(tmp_path: P
     assert counts[-1] == 5
 
 
-@pytest.mark.parametrize("compress", [False, True])
+@rows("compress", [False, True])
 def test_a_byte_order_mark_is_no_part_of_a_trace(tmp_path: Path, *, compress: bool) -> None:
     plain = trace_of(tmp_path / "whole")
     marked = tmp_path / "marked.jsonl"
@@ -79,7 +80,7 @@ def test_unknown_keys_and_types_are_no_error_and_damaged_lines_are_shown(tmp_pat
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "word"),
     [
         ('{"type":"header","format":"accord-trace","version":2}', "update"),

@@ -7,10 +7,10 @@ import re
 import tracemalloc
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.trace.redaction import Redactor
+from tests.tables import rows
 
 LABEL = re.compile(r"<secret:[0-9a-f]{4}>")
 
@@ -19,7 +19,7 @@ def masked(value: Any) -> Any:
     return json.loads(Redactor().text(json.dumps(value).encode()))
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         {"mcpServers": [{"env": [{"name": "PLAIN", "value": "hidden-1"}]}]},
@@ -84,7 +84,7 @@ def test_a_secret_is_masked_and_its_neighbours_stay(value: dict[str, Any]) -> No
     assert (result["before"], result["after"]) == (1, [True, None, "text"])
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         {"usage": {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17}},
@@ -136,7 +136,7 @@ def test_json_in_a_string_keeps_its_escapes_beside_the_secret() -> None:
     assert json.loads(json.loads(result)["rawInput"])["password"] == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         b"OPENAI_API_KEY=hidden-1 started",

@@ -21,6 +21,7 @@ from accord.trace.replay.conversation import MAX_DEPTH, RecordedConversation
 from accord.trace.replay.report import ReplayReport, deviation_lines
 from accord.transport import memory_pair
 from tests.limits import limit
+from tests.tables import rows
 
 TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
 # The others have one scene each, with methods that no edition has: they are no whole conversations.
@@ -316,7 +317,7 @@ def deep_talk(depth: int) -> list[tuple[str, dict[str, Any] | bytes]]:
     return [*TALK[:11], *((side, text.encode()) for side, text in texts), *TALK[11:]]
 
 
-@pytest.mark.parametrize(("depth", "deep_steps"), [(200, 0), (300, 3), (900, 3), (5_000, 3), (100_000, 3)])
+@rows(("depth", "deep_steps"), [(200, 0), (300, 3), (900, 3), (5_000, 3), (100_000, 3)])
 async def test_texts_that_are_nested_too_deeply_are_sent_as_recorded_and_the_rest_is_compared(
     tmp_path: Path, depth: int, deep_steps: int
 ) -> None:
@@ -376,9 +377,7 @@ async def test_a_transcript_replays_as_client_for_our_agent(path: Path, tmp_path
     assert shown(client.report) != []
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"", b"no trace\n", b'{"jsonrpc":"2.0","id":1,"method":"x"}\n', b"\x1f\x8b\x08no"]
-)
+@rows("content", [None, b"", b"no trace\n", b'{"jsonrpc":"2.0","id":1,"method":"x"}\n', b"\x1f\x8b\x08no"])
 def test_a_file_that_is_no_trace_is_a_wrong_usage(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "file"
     if content is not None:

@@ -14,6 +14,7 @@ import pytest
 from tests.trace.programs import SECONDS, Tapped, records_of, texts_of, wait_until_gone
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, 20, 5))
 def test_a_kill_in_the_middle_of_a_talk_loses_at_most_the_last_read(tmp_path: Path, first: int) -> None:
     for seed in range(first, first + 5):

@@ -12,6 +12,7 @@ from accord.trace.chunks import ChunkTemplate, is_plain_chunk
 from accord.trace.format import TextRecord
 from accord.trace.redaction import Redactor
 from accord.trace.text_encoder import TextEncoder
+from tests.tables import rows
 
 CROSSING = TextRecord(t=1.5, connection=2, source="agent", target="client", raw="", framing="headers")
 
@@ -56,7 +57,7 @@ def test_many_texts_give_the_lines_that_each_gives_alone(reads: list[list[bytes]
         assert encoder.lines(CROSSING, texts) == b"".join(other.line(CROSSING, text) for text in texts)
 
 
-@pytest.mark.parametrize("other", [*OTHERS, WORDS_LAST, *(WORDS_FIRST.replace(b"%b", words) for words in BROKEN)])
+@rows("other", [*OTHERS, WORDS_LAST, *(WORDS_FIRST.replace(b"%b", words) for words in BROKEN)])
 def test_a_text_between_chunks_is_recorded_as_itself(other: bytes) -> None:
     texts = [WORDS_FIRST] * 30 + [other] + [WORDS_FIRST] * 10
     encoder = TextEncoder(Redactor())
@@ -74,18 +75,18 @@ def test_secrets_in_a_stream_are_masked_and_everything_else_stays(words: list[by
         assert each in SECRET or record["raw"].encode() == text
 
 
-@pytest.mark.parametrize("words", SECRET)
+@rows("words", SECRET)
 def test_a_chunk_with_a_secret_is_not_plain(words: bytes) -> None:
     assert not is_plain_chunk(WORDS_LAST.replace(b"%b", words))
 
 
-@pytest.mark.parametrize("chunk", [WORDS_FIRST, WORDS_LAST])
+@rows("chunk", [WORDS_FIRST, WORDS_LAST])
 def test_a_template_is_the_bytes_around_the_words(chunk: bytes) -> None:
     before, _, after = chunk.partition(b"%b")
     assert ChunkTemplate.of(chunk.replace(b"%b", b'\\"text\\":\\"x\\"')) == (before, after)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b"{}",
@@ -113,7 +114,7 @@ def test_a_stream_is_encoded_by_its_template(monkeypatch: pytest.MonkeyPatch) ->
     assert [msgspec.json.decode(line)["raw"].encode() for line in expected.splitlines()] == texts
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "fault"),
     [
         (b'{"a":' * 500 + b"1" + b"}" * 500, None),
@@ -121,9 +122,8 @@ def test_a_stream_is_encoded_by_its_template(monkeypatch: pytest.MonkeyPatch) ->
         (b"[" * 100_000 + b"]" * 100_000, "too-deep"),
         (b"[1,", "not-json"),
     ],
-    ids=["500 levels", "5,000 levels", "100,000 levels", "cut"],
 )
-@pytest.mark.parametrize("redactor", [None, Redactor()], ids=["raw", "masked"])
+@rows("redactor", [None, Redactor()])
 def test_a_text_that_is_nested_too_deeply_is_not_called_broken_json(
     text: bytes, fault: str | None, redactor: Redactor | None
 ) -> None:

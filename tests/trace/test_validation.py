@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from accord.trace.index import TraceIndex
 from accord.trace.validation import MessageFinding, validate_messages
+from tests.tables import rows
 from tests.trace.traces import AGENT, CLIENT, SAMPLES, error, handshake, header, request, result, text, turns, write
 
 
@@ -24,7 +23,7 @@ def test_a_conversation_in_order_has_no_findings(tmp_path: Path) -> None:
     assert findings(write(tmp_path / "t", header(), *handshake(), *turns(2, 2))) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "field"),
     [
         (text(CLIENT, request(5, "session/prompt", sessionId="s1")), "prompt"),

@@ -11,6 +11,7 @@ import pytest
 
 from accord.errors import ConnectionLost
 from accord.transport import StreamTransport, Transport, TransportCheckFailed, check_transport, memory_pair
+from tests.client.clock import timeless
 from tests.limits import limit
 from tests.transport.remote_peers import http_pairs, websocket_pairs
 
@@ -142,6 +143,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@timeless
 async def test_a_broken_promise_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accord.transport.check.PATIENCE_SECONDS", 1.0)
 

@@ -17,6 +17,7 @@ from accord.errors import ConnectFailed, ConnectionLost, FrameError
 from accord.transport import ChildTransport, spawn
 from accord.transport.lineage import VARIABLE
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.one_by_one import OneByOne
 from tests.transport.processes import exists, runs, until, write_program
 
@@ -128,7 +129,7 @@ async def test_an_argument_is_never_read_by_a_shell(program: Program) -> None:
     await child.close()
 
 
-@pytest.mark.parametrize("fault", ["no program", "no directory", "no permission", "no argv", "no string"])
+@rows("fault", ["no program", "no directory", "no permission", "no argv", "no string"])
 async def test_a_program_that_cannot_be_started_is_a_failed_connection(tmp_path: Path, fault: str) -> None:
     plain = tmp_path / "plain"
     plain.write_text("not a program")

@@ -11,6 +11,7 @@ import pytest
 import accord.transport
 from accord.transport import MemoryTransport, Transport, memory_pair
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.processes import SOURCES
 
 
@@ -41,7 +42,7 @@ def test_the_polled_ways_load_no_threads_of_ours() -> None:
     assert loaded.isdisjoint({"accord.transport.threaded", "accord.transport.process", "accord.transport.lineage"})
 
 
-@pytest.mark.parametrize("name", accord.transport.__all__)
+@rows("name", accord.transport.__all__)
 def test_every_public_name_can_be_had(name: str) -> None:
     assert getattr(accord.transport, name).__name__ == name
 

@@ -11,6 +11,7 @@ import pytest
 from accord.errors import ConnectionLost
 from accord.transport import StreamTransport
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.processes import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="watched pipes: run it on Linux or macOS")
@@ -32,7 +33,7 @@ class Ends:
             left -= len(await asyncio.to_thread(os.read, self.read_from, left))
 
 
-@pytest.mark.parametrize("force_threads", [False, True])
+@rows("force_threads", [False, True])
 async def test_the_sender_of_a_large_text_waits_until_the_peer_has_read_it(force_threads: bool) -> None:  # noqa: FBT001
     ends = Ends(force_threads=force_threads)
     async with asyncio.timeout(limit(20)):

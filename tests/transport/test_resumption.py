@@ -6,7 +6,6 @@ import json
 from collections import deque
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.transport.resumption import (
@@ -17,6 +16,7 @@ from accord.transport.resumption import (
     is_control,
     read_advertisement,
 )
+from tests.tables import rows
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 ADVERTISEMENT = {"accord/resume": {"connectionId": "c1", "graceSeconds": 30}}
@@ -186,7 +186,7 @@ def test_nothing_is_added_or_counted_for_a_server_without_the_advertisement() ->
     assert not client.can_resume
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         b'{"jsonrpc":"2.0","id":"_accord/resume","error":{"code":-32002,"message":"","data":{"reason":"gap"}}}',
@@ -217,7 +217,7 @@ def test_a_refused_initialize_is_no_connection() -> None:
     assert client.advertisement == Advertisement("c1", 30)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "expected"),
     [
         ({"result": {"capabilities": {"_meta": ADVERTISEMENT}}}, Advertisement("c1", 30)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from accord.transport.routing import (
@@ -17,6 +16,7 @@ from accord.transport.routing import (
     read_envelope,
     read_updates,
 )
+from tests.tables import rows
 
 
 def request(id_: Any, method: str, session: str | None = None) -> Envelope:
@@ -37,7 +37,7 @@ def refusal(id_: Any) -> Envelope:
     return read_envelope(json.dumps({"jsonrpc": "2.0", "id": id_, "error": {"code": 1, "message": ""}}).encode())
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "envelope"),
     [
         (
@@ -70,7 +70,6 @@ def refusal(id_: Any) -> Envelope:
         (b'{"method":"\xff"}', Envelope("other")),
         (b"[" * 100_000, Envelope("other")),
     ],
-    ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else "",
 )
 def test_an_envelope_has_what_routing_needs(text: bytes, envelope: Envelope) -> None:
     assert read_envelope(text) == envelope
@@ -94,14 +93,14 @@ def test_of_two_members_with_one_name_the_last_counts() -> None:
     assert read_envelope(text) == Envelope("request", 1, "session/new", "a")
 
 
-@pytest.mark.parametrize("method", ["initialize", "authenticate", "session/new", "session/list", "logout", "_vendor/x"])
+@rows("method", ["initialize", "authenticate", "session/new", "session/list", "logout", "_vendor/x"])
 def test_the_answer_of_a_request_of_the_connection_takes_the_connection_stream(method: str) -> None:
     routes = ServerRoutes()
     routes.received(request(1, method), has_reader=True)
     assert routes.stream_of(answer(1, {"sessionId": "s1"})) is None
 
 
-@pytest.mark.parametrize("method", ["session/prompt", "session/set_mode", "session/close", "_vendor/x"])
+@rows("method", ["session/prompt", "session/set_mode", "session/close", "_vendor/x"])
 def test_the_answer_of_a_request_of_a_session_takes_its_stream(method: str) -> None:
     routes = ServerRoutes()
     routes.received(request(1, method, "s1"))
@@ -117,7 +116,7 @@ def test_the_header_counts_where_the_params_name_no_session() -> None:
     assert [routes.stream_of(answer(1)), routes.stream_of(answer(2))] == ["s1", None]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "stream"),
     [
         (notification("session/update", "s1"), "s1"),
@@ -134,8 +133,8 @@ def test_what_the_agent_sends_by_itself_takes_the_stream_of_its_session(message:
     assert ServerRoutes().stream_of(message) == stream
 
 
-@pytest.mark.parametrize("has_reader", [True, False])
-@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+@rows("has_reader", [True, False])
+@rows("method", ["session/load", "session/resume"])
 def test_a_replay_and_its_answer_take_one_stream_and_what_follows_takes_the_session_s(
     method: str,
     has_reader: bool,  # noqa: FBT001
@@ -159,7 +158,7 @@ def test_two_calls_that_open_one_session_end_each_for_itself() -> None:
     assert routes.stream_of(notification("session/update", "s1")) == "s1"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "session"),
     [
         (request(1, "session/prompt", "s1"), "s1"),
@@ -229,7 +228,7 @@ def test_updates_of_one_session_have_one_envelope() -> None:
     assert read_updates(texts) == read_agent_envelope(texts[0])
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         update("s2"),

@@ -18,6 +18,7 @@ from accord.errors import ConnectFailed, ConnectionLost, FrameError, LocalProtoc
 from accord.transport import RemoteOptions, Transport, connect_websocket
 from accord.transport.remote import LinkReport
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.remote_peers import INITIALIZE, INITIALIZED, websocket_server
 
 GRACE = {"accord/resume": {"connectionId": "c1", "graceSeconds": 30}}
@@ -262,7 +263,7 @@ def refusing(status: int, **headers: str) -> Callable[[ServerConnection, Request
     return refuse
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 429, 503])
+@rows("status", [401, 403, 404, 429, 503])
 async def test_a_refusal_has_its_status(status: int) -> None:
     async with websocket_server(talk_once, process_request=refusing(status)) as address:
         with pytest.raises(ConnectFailed) as failed:
@@ -303,7 +304,7 @@ async def test_the_token_the_headers_and_the_cookies_are_sent_with_every_socket(
     assert seen == [("Bearer secret", "blue", None), ("Bearer secret", "blue", "machine=7")]
 
 
-@pytest.mark.parametrize("address", ["ws://example.org/acp", "http://10.0.0.1/acp"])
+@rows("address", ["ws://example.org/acp", "http://10.0.0.1/acp"])
 async def test_a_token_is_not_sent_unencrypted_to_another_machine(address: str) -> None:
     with pytest.raises(LocalProtocolError):
         await connect_websocket(address, RemoteOptions(token="secret"))  # noqa: S106

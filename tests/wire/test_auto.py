@@ -92,7 +92,7 @@ def test_the_next_text_is_read_after_every_case(
     assert reader.framing == (framing or tail_framing)
 
 
-@pytest.mark.parametrize("opening", [b"{", b"[", b" {", b"\xef\xbb\xbf{", b"\n\n["])
+@rows("opening", [b"{", b"[", b" {", b"\xef\xbb\xbf{", b"\n\n["])
 def test_lines_are_recognised_by_their_first_byte(opening: bytes) -> None:
     reader = AutoReader()
     assert read(reader, opening, 1) == []
@@ -189,8 +189,8 @@ def test_it_reads_what_the_reader_of_that_framing_reads(
     assert auto.framing == framing
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(
+@rows("piece_bytes", PIECES)
+@rows(
     ("stream", "framing"),
     [(b"Hi\n[1]\n[2]\n", "lines"), (b"Hi\nX-Y: 1\nContent-Length: 3\n\n[1]Content-Length: 3\n\n[2]", "headers")],
 )

@@ -172,8 +172,8 @@ def test_an_unfinished_frame_is_delivered_as_far_as_it_came(rest: bytes, texts: 
     assert reader.fault is None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize("size", [9, 10])
+@rows("piece_bytes", PIECES)
+@rows("size", [9, 10])
 def test_a_body_up_to_the_limit_is_read(size: int, piece_bytes: int) -> None:
     reader = HeaderReader(10)
     assert read(reader, frame_headers(b"x" * size) * 2, piece_bytes) == [b"x" * size] * 2
@@ -222,9 +222,9 @@ def test_an_unfinished_line_over_the_limit_is_a_fault_when_the_stream_ends() -> 
     assert reader.fault is not None
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
-@pytest.mark.parametrize(("excess", "readable"), [(-1, True), (0, True), (1, False)])
-@pytest.mark.parametrize("start", [b"X-A: ", b"X-A: 1\r\nX-B: "])
+@rows("piece_bytes", PIECES)
+@rows(("excess", "readable"), [(-1, True), (0, True), (1, False)])
+@rows("start", [b"X-A: ", b"X-A: 1\r\nX-B: "])
 def test_a_block_of_headers_has_a_limit_of_its_own(
     start: bytes, excess: int, piece_bytes: int, *, readable: bool
 ) -> None:

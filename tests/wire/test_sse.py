@@ -192,7 +192,7 @@ def test_an_event_is_written_with_only_the_fields_it_has() -> None:
     assert serialize_event("1", event="add", id="7", retry=0) == b"event: add\nid: 7\nretry: 0\ndata: 1\n\n"
 
 
-@pytest.mark.parametrize("piece_bytes", PIECES)
+@rows("piece_bytes", PIECES)
 def test_an_id_can_be_given_before_the_first_event(piece_bytes: int) -> None:
     reader = SseReader()
     assert serialize_id("c.0", retry=5) == b"id: c.0\nretry: 5\n\n"
@@ -204,7 +204,7 @@ def test_bytes_that_are_no_utf8_are_written_as_they_are() -> None:
     assert serialize_event(b"\xff") == b"data: \xff\n\n"
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"])
+@rows("line_end", ["\n", "\r", "\r\n"])
 def test_a_line_end_in_a_name_or_an_id_is_refused(line_end: str) -> None:
     with pytest.raises(LocalProtocolError) as name_refused:
         serialize_event("1", event=f"a{line_end}data: b")

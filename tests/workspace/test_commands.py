@@ -30,6 +30,7 @@ from accord.workspace import (
 )
 from accord.workspace.errors import InvalidPath, NoSuchFile, NotADirectory, PathOutsideRoots, StartFailed
 from tests.limits import limit
+from tests.tables import rows
 from tests.transport.processes import SOURCES, exists, runs, until, write_program
 from tests.workspace.trees import Tree, descriptors
 
@@ -317,7 +318,7 @@ async def test_within_a_workspace_it_runs_inside_the_roots_only(program: Program
             await start_command(argv, within=workspace, cwd=cwd)
 
 
-@pytest.mark.parametrize("pty", [False, True])
+@rows("pty", [False, True])
 async def test_what_cannot_be_started_says_so_and_leaves_nothing(tmp_path: Path, *, pty: bool) -> None:
     (tmp_path / "text").write_text("no program", encoding="utf-8")
     before = descriptors()

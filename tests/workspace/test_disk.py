@@ -478,8 +478,8 @@ def swap_folder(tree: Tree) -> None:
 def test_no_read_and_no_write_goes_through_a_folder_that_becomes_a_link(tree: Tree) -> None:
     disk = Disk([tree.root], create_parents=False)
     with meanwhile(lambda: swap_folder(tree)):
-        seen, refused = use_until_both(disk, tree.root / "folder" / "file", 1000)
-        written, not_written = use_until_both(disk, tree.root / "folder" / "file", 1000, write=True)
+        seen, refused = use_until_both(disk, tree.root / "folder" / "file", 400)
+        written, not_written = use_until_both(disk, tree.root / "folder" / "file", 400, write=True)
     assert seen | written == {INSIDE}
     assert refused
     assert not_written

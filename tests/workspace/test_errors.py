@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 
-import pytest
-
 from accord.errors import AccordError
 from accord.workspace import errors
 from accord.workspace.errors import (
@@ -18,9 +16,10 @@ from accord.workspace.errors import (
     WorkspaceError,
     workspace_error,
 )
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("number", "kind", "code"),
     [
         (errno.ENOENT, NoSuchFile, -32002),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import signal
 
-import pytest
-
 from accord.workspace.output import Exit, exit_of
+from tests.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "expected"),
     [
         (0, Exit(0, None)),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.workspace.lines import LineSelection, line_end_of, select_lines, with_line_end
+from tests.tables import rows
 
 TEXT = "one\ntwo\r\n\nfour"
 
@@ -35,12 +36,12 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("line", "limit", "expected"), TABLE)
+@rows(("line", "limit", "expected"), TABLE)
 def test_lines_are_counted_from_one_and_keep_their_ends(line: int | None, limit: int | None, expected: str) -> None:
     assert select_lines(TEXT, line, limit) == expected
 
 
-@pytest.mark.parametrize(("line", "limit", "expected"), TABLE)
+@rows(("line", "limit", "expected"), TABLE)
 def test_it_does_not_matter_in_which_pieces_they_come(line: int | None, limit: int | None, expected: str) -> None:
     selection = LineSelection(line, limit)
     for byte in TEXT.encode():
@@ -80,7 +81,7 @@ def test_a_full_selection_says_so_and_takes_no_more() -> None:
     assert LineSelection(None, 0).is_full
 
 
-@pytest.mark.parametrize(("line", "limit"), [(-1, None), (None, -1), (-5, -5)])
+@rows(("line", "limit"), [(-1, None), (None, -1), (-5, -5)])
 def test_negative_numbers_are_a_mistake_of_the_caller(line: int | None, limit: int | None) -> None:
     with pytest.raises(ValueError, match="negative"):
         LineSelection(line, limit)
@@ -90,7 +91,7 @@ def test_half_a_character_passes_through_a_selection() -> None:
     assert select_lines("a\n\ud83d\nb", 2, 1) == "\ud83d\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "expected"),
     [(b"", None), (b"x", None), (b"a\r", None), (b"a\nb\n", "\n"), (b"a\r\nb\r\n", "\r\n"), (b"a\r\nb\n", None)],
 )

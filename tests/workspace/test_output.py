@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.workspace.output import CommandOutput, Tail
+from tests.tables import rows
 
 
 def tail_of(data: bytes, max_bytes: int, piece_bytes: int = 1) -> Tail:
@@ -15,7 +16,7 @@ def tail_of(data: bytes, max_bytes: int, piece_bytes: int = 1) -> Tail:
     return tail
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "max_bytes", "expected"),
     [
         ("", 0, CommandOutput("", truncated=False)),
@@ -33,7 +34,7 @@ def tail_of(data: bytes, max_bytes: int, piece_bytes: int = 1) -> Tail:
         ("漢字漢字", 7, CommandOutput("漢字", truncated=True)),
     ],
 )
-@pytest.mark.parametrize("piece_bytes", [1, 2, 3, 1000])
+@rows("piece_bytes", [1, 2, 3, 1000])
 def test_the_beginning_is_dropped_at_a_character(
     text: str, max_bytes: int, expected: CommandOutput, piece_bytes: int
 ) -> None:

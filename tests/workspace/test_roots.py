@@ -308,7 +308,7 @@ NAMES = st.sampled_from(["a", "b", "c"])
 STEPS = st.lists(st.sampled_from(["a", "b", "c", "..", "."]), min_size=1, max_size=5).map("/".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     folders=st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), max_size=5),
     links=st.lists(st.tuples(st.lists(NAMES, min_size=1, max_size=3).map("/".join), STEPS, st.booleans()), max_size=6),

@@ -14,6 +14,7 @@ from accord.session.remembered import CommandTarget, InputTarget, PathTarget, Re
 from accord.session.rules import Effect, Rule, Subject, judge, parse_rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
 from accord.workspace.subject import SubjectResolver, resolve_path, resolve_rules
+from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and POSIX paths: run it on Linux or macOS")
 
@@ -31,7 +32,7 @@ def effect(folder: Path, rules: list[str], judged: Subject) -> Effect:
 # --- paths
 
 
-@pytest.mark.parametrize(
+@rows(
     "spelling",
     [
         "{}/a",
@@ -53,9 +54,7 @@ def test_every_spelling_of_a_path_is_one_path(tmp_path: Path, spelling: str) -> 
     assert found.real == str(tmp_path.resolve() / "a")
 
 
-@pytest.mark.parametrize(
-    "spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "file://[", "a://]/b", "a\0b", "/\ud800"]
-)
+@rows("spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "file://[", "a://]/b", "a\0b", "/\ud800"])
 def test_what_nobody_can_resolve_is_not_known(tmp_path: Path, spelling: str) -> None:
     assert resolve_path(spelling, str(tmp_path)) is None
     judged = subject(tmp_path, "edit", locations=[Location(spelling)])
@@ -98,7 +97,7 @@ def test_a_patch_that_cannot_be_read_touches_files_that_are_not_known(tmp_path: 
     assert effect(tmp_path, ["deny edit:x", "allow edit"], judged) == "deny"
 
 
-@pytest.mark.parametrize("kind", ["read", "other", "think", "_mine"])
+@rows("kind", ["read", "other", "think", "_mine"])
 def test_a_call_with_a_diff_is_an_edit_whatever_its_kind_says(tmp_path: Path, kind: str) -> None:
     judged = subject(tmp_path, kind, content=[Diff([FileChange("a", "old", "new")])])
 
@@ -106,7 +105,7 @@ def test_a_call_with_a_diff_is_an_edit_whatever_its_kind_says(tmp_path: Path, ki
     assert effect(tmp_path, [f"allow {kind}"], judged) == "ask"
 
 
-@pytest.mark.parametrize("name", ["path", "file_path", "filePath", "abs-path", "paths", "uri"])
+@rows("name", ["path", "file_path", "filePath", "abs-path", "paths", "uri"])
 def test_paths_in_the_input_count(tmp_path: Path, name: str) -> None:
     value = ["secret/a"] if name == "paths" else "secret/a"
     judged = subject(tmp_path, "edit", {"nested": [{name: value}]}, locations=[Location("src/a")])
@@ -132,8 +131,8 @@ COMMANDS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("raw_input", COMMANDS)
-@pytest.mark.parametrize("kind", ["execute", "other", "read"])
+@rows("raw_input", COMMANDS)
+@rows("kind", ["execute", "other", "read"])
 def test_a_call_with_a_command_is_execute_wherever_it_stands(tmp_path: Path, raw_input: Any, kind: str) -> None:
     judged = subject(tmp_path, kind, raw_input)
 
@@ -141,16 +140,13 @@ def test_a_call_with_a_command_is_execute_wherever_it_stands(tmp_path: Path, raw
     assert effect(tmp_path, ["allow read", "allow other", "allow execute:git *"], judged) == "ask"
 
 
-@pytest.mark.parametrize(
-    "raw_input",
-    [
+@rows("raw_input", [
         None, {}, {"command": 1}, {"command": [1]}, {"command": "git", "args": "status; rm x"},
         {"command": "git", "args": [1]},
         {"command": "git status", "env": {"PATH": "/x"}}, {"command": "git status", "env": "PATH=/x"},
         {"command": "git status", "env": [{"name": "LD_PRELOAD", "value": "x"}]}, {"command": "git status", "cwd": "~"},
         {"command": {"command": {"command": {"command": {"command": {"command": {"command": {"command": "git"}}}}}}}},
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_command_that_is_not_known_is_denied_by_every_pattern_and_a_title_is_no_command(
     tmp_path: Path, raw_input: Any
 ) -> None:
@@ -160,7 +156,7 @@ def test_a_command_that_is_not_known_is_denied_by_every_pattern_and_a_title_is_n
     assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "deny"
 
 
-@pytest.mark.parametrize("kind", ["read", "search", "other"])
+@rows("kind", ["read", "search", "other"])
 def test_a_kind_is_not_taken_back_by_a_command(tmp_path: Path, kind: str) -> None:
     judged = subject(tmp_path, kind, {"command": "git status"})
     edit = subject(tmp_path, "edit", {"command": "git status"})
@@ -170,7 +166,7 @@ def test_a_kind_is_not_taken_back_by_a_command(tmp_path: Path, kind: str) -> Non
     assert effect(tmp_path, ["deny edit:x", "allow execute"], edit) == "deny"
 
 
-@pytest.mark.parametrize("line", ["git log > secret/a", "git log >> ./secret/a", "git log > secret/../secret/a"])
+@rows("line", ["git log > secret/a", "git log >> ./secret/a", "git log > secret/../secret/a"])
 def test_what_a_shell_writes_for_a_command_is_an_edit(tmp_path: Path, line: str) -> None:
     judged = subject(tmp_path, "execute", {"command": line})
 
@@ -192,7 +188,7 @@ def test_nothing_is_written_to_the_null_device(tmp_path: Path) -> None:
     assert effect(tmp_path, ["allow execute:git *"], judged) == "allow"
 
 
-@pytest.mark.parametrize("raw_input", [["bash", "-lc"], ["sh", "-c"], ["/bin/sh", "-ec"], ["/usr/bin/bash", "-c"]])
+@rows("raw_input", [["bash", "-lc"], ["sh", "-c"], ["/bin/sh", "-ec"], ["/usr/bin/bash", "-c"]])
 def test_a_plain_shell_around_a_line_is_transparent(tmp_path: Path, raw_input: list[str]) -> None:
     inside = subject(tmp_path, "execute", {"command": [*raw_input, "git status"]})
     both = subject(tmp_path, "execute", {"command": [*raw_input, "git status; rm x"]})
@@ -241,7 +237,7 @@ def test_every_command_of_a_program_by_a_relative_path_is_one_of_the_session_s_d
     assert effect(tmp_path, ["deny execute:rm *", "allow execute"], there) == "allow"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ({"command": "python3 - <<E\n1\nE"}, {"command": "python3 - <<E\n2\nE"}),
@@ -270,8 +266,8 @@ def test_two_commands_that_differ_in_more_than_their_words_are_remembered_as_two
     assert set(first).isdisjoint(second)
 
 
-@pytest.mark.parametrize("kind", ["other", "fetch", "_deploy"])
-@pytest.mark.parametrize("named", [{"path": "db"}, {"file": "/db", "uri": "a"}, {"command": "apply"}])
+@rows("kind", ["other", "fetch", "_deploy"])
+@rows("named", [{"path": "db"}, {"file": "/db", "uri": "a"}, {"command": "apply"}])
 def test_where_a_path_or_a_command_is_one_parameter_among_others_all_of_them_are_remembered(
     tmp_path: Path, kind: str, named: Any
 ) -> None:
@@ -318,7 +314,7 @@ def test_a_later_report_takes_nothing_back() -> None:
     assert not first.joined(many).is_complete
 
 
-@pytest.mark.parametrize("kind", ["execute", "edit", "fetch", "_vendor"])
+@rows("kind", ["execute", "edit", "fetch", "_vendor"])
 def test_a_call_stays_what_it_was_called_once(tmp_path: Path, kind: str) -> None:
     first, then = claims_of(ToolCall("t", kind=kind)), claims_of(ToolCall("t", kind="think"))
     judged = SubjectResolver(str(tmp_path), ()).of_call(then.joined(first))
@@ -333,7 +329,7 @@ def test_a_call_that_had_no_kind_at_first_is_what_it_is_called_then(tmp_path: Pa
     assert effect(tmp_path, ["allow read"], SubjectResolver(str(tmp_path), ()).of_call(then)) == "allow"
 
 
-@pytest.mark.parametrize(
+@rows(
     "raw_input",
     [
         {"command": "rm x", "Command": "ls"},
@@ -348,10 +344,9 @@ def test_a_command_under_two_spellings_of_a_name_is_not_known(tmp_path: Path, ra
     assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "deny"
 
 
-@pytest.mark.parametrize("kind", ["edit", "other", "read"])
-@pytest.mark.parametrize(
-    "patch",
-    ["--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-x\n+y\n", "*** Update File: secret/key\n@@\n-x\n+y\n"],
+@rows("kind", ["edit", "other", "read"])
+@rows(
+    "patch", ["--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-x\n+y\n", "*** Update File: secret/key\n@@\n-x\n+y\n"]
 )
 def test_a_patch_in_the_input_changes_its_files_whatever_the_kind(tmp_path: Path, kind: str, patch: str) -> None:
     judged = subject(tmp_path, kind, {"patch": patch}, locations=[Location("a")])
@@ -382,7 +377,7 @@ def test_claims_that_are_not_kept_still_have_their_kinds(tmp_path: Path) -> None
     assert effect(tmp_path, ["deny execute:rm *", "allow other"], joined) == "deny"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "kinds"),
     [
         (FileChange("/p/a", "x", "y", "move", "/p/b"), {"move", "edit"}),

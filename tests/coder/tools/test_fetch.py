@@ -13,6 +13,7 @@ from accord.coder.tools.fetch import PageAddress, get, page_text, parse_address,
 from tests.coder.rig import IN_EVERY_EDITION, Scripted, Talk, agent_with, call, say, talk
 from tests.coder.site import Site, page, serving
 from tests.limits import limit
+from tests.tables import rows
 
 
 def leads_to(address: str) -> bytes:
@@ -211,7 +212,7 @@ async def test_a_page_without_an_end_is_cut(tmp_path: Path, monkeypatch: pytest.
     assert len(result.text) < 11_000
 
 
-@pytest.mark.parametrize("beginning", [b"", b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello"])
+@rows("beginning", [b"", b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello"])
 async def test_a_server_that_says_nothing_more_is_given_up(beginning: bytes) -> None:
     hung_up = asyncio.Event()
 
@@ -239,25 +240,22 @@ async def test_a_page_in_chunks_is_put_together(tmp_path: Path) -> None:
     assert model.results()[0].text.endswith("abcdef")
 
 
-@pytest.mark.parametrize(
-    ("address", "private"),
-    [
+@rows(("address", "private"), [
         ("8.8.8.8", False), ("2606:4700::1111", False), ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True),
         ("::", True), ("10.0.0.1", True), ("192.168.1.1", True), ("172.16.0.1", True), ("169.254.169.254", True),
         ("100.64.0.1", True), ("fe80::1", True), ("fe80::1%eth0", True), ("fc00::1", True), ("::ffff:127.0.0.1", True),
         ("::ffff:8.8.8.8", False), ("64:ff9b::7f00:1", True), ("2002:7f00:1::", True), ("224.0.0.1", True),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_addresses_that_are_not_public_are_known(address: str, private: bool) -> None:  # noqa: FBT001
     assert (private_address(address) is not None) == private
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost.", "a.localhost", "127.0.0.1", "::1"])
+@rows("host", ["localhost", "localhost.", "a.localhost", "127.0.0.1", "::1"])
 def test_names_of_this_machine_are_known_without_a_look_up(host: str) -> None:
     assert private_name(host) is not None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("http://Example.org", "http://example.org/"),

@@ -14,6 +14,7 @@ from accord.coder.tools.call import MAX_RUNNING, BadArguments
 from accord.coder.tools.run import split_command
 from tests.coder.rig import IN_EVERY_EDITION, Talk, agent_with, call, project, say, talk, use_tool
 from tests.limits import limit
+from tests.tables import rows
 
 
 @pytest.mark.parametrize("terminals", [True, False])
@@ -75,7 +76,7 @@ async def test_a_line_for_a_shell_is_refused_before_anybody_is_asked(tmp_path: P
     assert "There is no shell here" in model.results()[0].text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "argv"),
     [
         ("git log", ["git", "log"]),
@@ -87,7 +88,7 @@ def test_a_command_is_split_into_words(command: str, argv: list[str]) -> None:
     assert split_command(command) == argv
 
 
-@pytest.mark.parametrize("command", ["   ", "echo 'a", "''"])
+@rows("command", ["   ", "echo 'a", "''"])
 def test_what_is_no_command_is_refused(command: str) -> None:
     with pytest.raises(BadArguments):
         split_command(command)

@@ -8,6 +8,7 @@ import pytest
 
 from accord.client import Offer
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk, use_tool
+from tests.tables import rows
 
 LINE = "printf 'b\\na\\n' | sort > sorted && cat sorted"
 
@@ -79,7 +80,7 @@ async def test_a_line_that_fails_or_takes_too_long_says_so(tmp_path: Path) -> No
     assert shown.status == "failed"
 
 
-@pytest.mark.parametrize("mode", ["ask", "plan"])
+@rows("mode", ["ask", "plan"])
 async def test_it_is_not_offered_where_nothing_may_be_changed(tmp_path: Path, mode: str) -> None:
     agent, model = agent_with(say("No."))
     async with talk(agent, tmp_path, mode=mode) as talked:

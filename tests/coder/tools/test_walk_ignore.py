@@ -6,11 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from accord.coder.tools.walk import Ignored, walk
 from accord.workspace import Workspace
 from tests.limits import limit
+from tests.tables import rows
 
 CASES: list[tuple[str, str, bool]] = [
     ("*.log", "a.log", True),
@@ -58,7 +57,7 @@ def found(folder: Path) -> set[str]:
     return {each.path for each in walk(Workspace([folder]), str(folder), 64, lambda: None) if not each.is_folder}
 
 
-@pytest.mark.parametrize(("patterns", "path", "hidden"), CASES)
+@rows(("patterns", "path", "hidden"), CASES)
 def test_a_pattern_hides_what_git_hides(tmp_path: Path, patterns: str, path: str, hidden: bool) -> None:  # noqa: FBT001
     (tmp_path / ".gitignore").write_text(patterns)
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

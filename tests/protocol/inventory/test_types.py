@@ -176,7 +176,7 @@ def test_every_enum_has_its_values_and_is_open_or_closed(edition: str, name: str
         assert (Mark.CLOSED in marks) == (not definition.open)
 
 
-@pytest.mark.parametrize("edition", TODAY)
+@rows("edition", TODAY)
 def test_every_error_code_has_its_exception(edition: str) -> None:
     for code in map(int, TABLES[edition].definitions["ErrorCode"].values):
         error = request_error(code, "a message", None)
@@ -294,7 +294,7 @@ def test_every_union_has_its_variants(edition: str, name: str) -> None:
     assert edition == "v1_2025" or not surplus
 
 
-@pytest.mark.parametrize("edition", NAMES)
+@rows("edition", NAMES)
 def test_every_method_is_in_the_method_table(edition: str) -> None:
     rows = {
         (row.name, row.side, bool(row.result)): (
@@ -316,7 +316,7 @@ def test_every_method_is_in_the_method_table(edition: str) -> None:
     assert edition.startswith("v1") or not methods
 
 
-@pytest.mark.parametrize("edition", TODAY)
+@rows("edition", TODAY)
 def test_no_struct_is_without_a_line_in_a_table(edition: str) -> None:
     package = MODULES[edition][0]
     # Where a union names one struct for several tags, Python has one class for each tag.
@@ -336,7 +336,7 @@ def test_no_struct_is_without_a_line_in_a_table(edition: str) -> None:
     assert strangers - variants == set()
 
 
-@pytest.mark.parametrize("edition", TODAY)
+@rows("edition", TODAY)
 def test_every_name_that_a_module_defines_is_exported_by_its_edition(edition: str) -> None:
     package = MODULES[edition][0]
     for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):

@@ -12,6 +12,7 @@ from accord.stores.postgres import schema
 from tests.postgres import Database
 from tests.stores.postgres.stores import opened
 from tests.stores.sessions import record, words
+from tests.tables import rows
 
 
 async def reason(store: PostgresStore) -> str:
@@ -87,13 +88,13 @@ async def test_schemas_of_one_database_are_apart(database: Database) -> None:
         assert not await other.exists("a")
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a;b", 'a"b', "A", "x" * 40])
+@rows("name", ["", "a b", "a;b", 'a"b', "A", "x" * 40])
 def test_a_schema_has_an_ordinary_name(name: str) -> None:
     with pytest.raises(ValueError, match="schema"):
         PostgresStore("dbname=x", schema=name)
 
 
-@pytest.mark.parametrize("options", [{"lease_seconds": 0}, {"patience_seconds": -1}])
+@rows("options", [{"lease_seconds": 0}, {"patience_seconds": -1}])
 def test_times_are_positive(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="positive"):
         PostgresStore("dbname=x", **options)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from tests.stores.fixtures.fill import EXPECTED
 from tests.stores.postgres.stores import opened
 from tests.stores.sessions import record, words
 from tests.stores.test_processes import share, survive
+from tests.tables import rows
 
 
 def test_what_was_committed_survives_four_kills(database: Database) -> None:
@@ -37,7 +38,7 @@ def test_processes_that_share_a_new_database_never_collide(database: Database) -
     share(database.conninfo, 25)
 
 
-@pytest.mark.parametrize("text", ["", "a", "\\", "\\\\u0000", "a\x00b", "\ud800 \udfff", "C:\\users\\ü", "\\\x00\\"])
+@rows("text", ["", "a", "\\", "\\\\u0000", "a\x00b", "\ud800 \udfff", "C:\\users\\ü", "\\\x00\\"])
 def test_every_text_has_a_form_of_its_own(text: str) -> None:
     assert unescaped(escaped(text)) == text
     escaped(text).encode()

@@ -16,6 +16,7 @@ from tests.postgres import Database
 from tests.stores.postgres.proxy import proxied
 from tests.stores.postgres.stores import opened
 from tests.stores.sessions import record, words
+from tests.tables import rows
 
 Watch = AsyncIterator[list[tuple[int, Event]]]
 
@@ -141,7 +142,7 @@ async def test_a_watcher_ends_with_its_store(database: Database) -> None:
         assert caught.value.reason == "closed"
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@rows("kind", ["memory", "sqlite"])
 async def test_the_stores_of_one_machine_are_watched_too(kind: str, tmp_path: object) -> None:
     store = MemoryStore() if kind == "memory" else SqliteStore(f"{tmp_path}/sessions.db")
     await store.create(record("a"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -83,7 +82,8 @@ class RecordedWire:
         self.timeout_seconds = timeout_seconds
         self.entries: list[Entry] = []
         self.replies = dict(replies)
-        self._began = time.monotonic()
+        self._now = asyncio.get_running_loop().time
+        self._began = self._now()
         self._changed = asyncio.Event()
         self._parts: list[bytes] = []
         self._part_bytes = 0
@@ -183,7 +183,7 @@ class RecordedWire:
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def _keep(self, raw: bytes, message: Any, *, sent: bool) -> None:
-        seconds = time.monotonic() - self._began
+        seconds = self._now() - self._began
         self.entries.append(Entry(sent, seconds, raw, message, len(self.entries)))
 
     async def until(self, holds: Callable[[Entry], bool], since: int = 0, seconds: float | None = None) -> Entry:
