@@ -77,6 +77,8 @@ def described(widget: Widget) -> Any:
 
 async def blocks_of(app: App[None], chunks: list[str]) -> Any:
     markdown = Prose(prose(chunks[0]))
+    # What it is made of is the subject, not where it stands.
+    markdown.display = False
     await app.mount(markdown)
     for chunk in chunks[1:]:
         await markdown.append(prose(chunk))
