@@ -144,6 +144,7 @@ def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
     ("words", "status"),

@@ -119,7 +119,8 @@ def one_line(result: Result, *words: str) -> None:
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long an agent that is a fork waits before it asks again is not the subject."""
-    monkeypatch.setitem(ProviderModel.__init__.__kwdefaults__, "first_pause_seconds", 0.01)
+    made: Any = ProviderModel.__init__
+    monkeypatch.setitem(made.__kwdefaults__, "first_pause_seconds", 0.01)
 
 
 EVERYDAY = list(ROWS)[::4]

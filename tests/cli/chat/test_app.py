@@ -508,17 +508,20 @@ async def test_a_session_is_resumed_at_the_start(tmp_path: Path, edition: str) -
         await chat.sees("You said: hello")
 
 
+async def greeted(agent: accord.Agent, cwd: str) -> accord.client.Session:
+    """A session of an agent in which something was said, and that was left again."""
+    async with accord.connect(agent) as connected:
+        session = await connected.new_session(cwd)
+        await session.prompt("hello")
+    return session
+
+
 @pytest.mark.parametrize("wants_login", [False, True])
 async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with(
     tmp_path: Path, *, wants_login: bool
 ) -> None:
     actor = make_actor(accord.MemoryStore())
-    async with open_chat(actor.agent, tmp_path) as chat:
-        await chat.say("hello")
-        await chat.sees("You said: hello")
-        await idle(chat)
-        session = chat.app.chat_session.session
-    assert session is not None
+    session = await greeted(actor.agent, str(tmp_path))
     looks = []
 
     async def find(agent: accord.client.ConnectedAgent) -> ClientSessionRecord:
@@ -541,10 +544,8 @@ async def test_a_session_of_another_directory_is_opened_there(tmp_path: Path) ->
     actor = make_actor(accord.MemoryStore())
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
-    async with open_chat(actor.agent, tmp_path / "there") as chat:
-        session = chat.app.chat_session.session
-    assert session is not None
     there = str(tmp_path / "there")
+    session = await greeted(actor.agent, there)
     async with open_chat(actor.agent, tmp_path / "here", session=session.id, session_cwd=there) as chat:
         opened = chat.app.chat_session.session
         assert opened is not None

@@ -96,6 +96,7 @@ async def check_every_cut(text: str) -> None:
             assert await blocks_of(app, [text[:cut], text[cut:]]) == whole, text[:cut]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", SHORT)
 async def test_a_text_in_two_pieces_has_the_blocks_of_the_whole_wherever_it_was_cut(text: str) -> None:
     await check_every_cut(text)
