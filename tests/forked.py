@@ -38,7 +38,7 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from accord.transport import lineage
 
-__all__ = ["ForkedProgram", "accord_command", "forked_python"]
+__all__ = ["ForkedProgram", "accord_command", "forked_python", "status_of"]
 
 Main: TypeAlias = Callable[[], int]
 
@@ -186,7 +186,7 @@ def _run(main: Main, given: Mapping[str, Any], begun: int) -> NoReturn:
         _move(given, begun)
         _begin_anew(given["args"])
         os.close(begun)
-        status = _status_of(main)
+        status = status_of(main)
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
     except BaseException:  # noqa: BLE001 - nobody else would see it
@@ -198,7 +198,8 @@ def _run(main: Main, given: Mapping[str, Any], begun: int) -> NoReturn:
         os._exit(status)
 
 
-def _status_of(main: Main) -> int:
+def status_of(main: Main) -> int:
+    """The exit status of a program, with what an interpreter says at its end."""
     try:
         return main()
     except SystemExit as error:

@@ -8,7 +8,8 @@ import pytest
 
 from accord.cli.new_project.frameworks import NATIVE
 from tests.adapters.environments import BY_SCRIPT
-from tests.cli.test_new import accord, test_project
+from tests.cli.command import Accord
+from tests.cli.test_new import test_project
 
 PACKAGES = {
     "pydantic-ai": "pydantic_ai",
@@ -28,8 +29,9 @@ def test_every_native_adapter_has_a_project() -> None:
 @pytest.mark.parametrize("framework", PACKAGES)
 def test_a_new_project_on_a_framework_passes_its_tests_as_it_is_written(framework: str, tmp_path: Path) -> None:
     pytest.importorskip(PACKAGES[framework], reason=f"{framework} is missing: scripts/adapters installs it")
-    written = accord(tmp_path, "new", "word-counter", "--framework", framework)
-    assert written.returncode == 0, written.stderr
-    done = test_project(tmp_path / "word-counter", "-W", "default")
+    accord = Accord(tmp_path)
+    written = accord("new", "word-counter", "--framework", framework)
+    assert written.status == 0, written.stderr
+    done = test_project(accord.cwd / "word-counter", "-W", "default")
     assert done.returncode == 0, done.stdout
     assert " skipped" not in done.stdout.splitlines()[-1] or " passed" in done.stdout.splitlines()[-1]

@@ -188,7 +188,7 @@ def report_of(program: Program, edition: str, accord: Accord) -> str:
         place = command.index("run") + 1
         command = (*command[:place], "--edition", EDITIONS[edition], *command[place:])
     chosen = (*side, *QUICK, *program.options, "--edition", EDITIONS[edition])
-    result = accord("check", "-v", *chosen, *words, "--", *command, seconds=100)
+    result = accord("check", "-v", *chosen, *words, "--", *command)
     document, junit, markdown = (path.read_text(encoding="utf-8") for path in forms.values())
     told = json.loads(document)
     rules = told["requirements"]

@@ -1,17 +1,20 @@
-"""Runs the real command for the tests of this folder: as a process on pipes, or on a terminal of its own."""
+"""Runs the real command for the tests of this folder: here, as a process on pipes, or on a terminal of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import json
+import logging
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -19,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.forked import ForkedProgram, accord_command
+from tests.forked import ForkedProgram, accord_command, forked_python, status_of
 from tests.limits import limit
 
 SCRIPTS = Path(__file__).with_name("scripts.py")
@@ -89,10 +92,20 @@ class Accord:
             importlib.import_module("accord.cli.chat.app")
         return ForkedProgram(accord_command(), ["accord", *words], **{"cwd": self.cwd, "env": self.env, **options})
 
-    def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
-        """Run it to its end, on pipes."""
+    def __call__(self, *words: str, stdin: str | bytes = b"", env: Mapping[str, str] | None = None) -> Result:
+        """Run it to its end in this process, with streams in memory; the agents that it starts are processes.
+
+        A test bounds it. Where a stream, a signal or the end of a process is the subject, `start` it.
+        """
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        return self.end_of(self.start(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE), data, seconds)
+        with _streams(data) as (stdout, stderr), _surroundings(self.cwd, self.env if env is None else env):
+            sys.argv = ["accord", *words]
+            status = status_of(accord_command())
+            return Result(status, stdout.text, stderr.text)
+
+    def on_pipes(self, *words: str, **options: Any) -> Result:
+        """Run it to its end as a process of its own, with the options of `subprocess.Popen`."""
+        return self.end_of(self.start(*words, **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **options}))
 
     def end_of(self, started: subprocess.Popen[bytes], stdin: bytes = b"", seconds: float = SECONDS) -> Result:
         """What it gave, when it has ended."""
@@ -102,7 +115,7 @@ class Accord:
             except BaseException:
                 process.kill()
                 raise
-        return Result(process.returncode, stdout.decode(), stderr.decode())
+        return Result(process.returncode, (stdout or b"").decode(), (stderr or b"").decode())
 
     @contextlib.contextmanager
     def terminal(self, *words: str, columns: int = 0, **env: str) -> Iterator[Screen]:
@@ -112,6 +125,59 @@ class Accord:
             yield screen
         finally:
             screen.close()
+
+
+class _Output(io.TextIOWrapper):
+    """A standard stream in memory."""
+
+    def __init__(self) -> None:
+        self._bytes = io.BytesIO()
+        super().__init__(self._bytes, encoding="utf-8")
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        self.flush()
+        return self._bytes.getvalue().decode()
+
+
+@contextlib.contextmanager
+def _streams(data: bytes) -> Iterator[tuple[_Output, _Output]]:
+    before = sys.stdin, sys.stdout, sys.stderr
+    stdout, stderr = _Output(), _Output()
+    sys.stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
+    sys.stdout, sys.stderr = stdout, stderr
+    try:
+        yield stdout, stderr
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+@contextlib.contextmanager
+def _surroundings(cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
+    """The directory and the environment of the command; what it changes in this process is as it was afterwards."""
+    folder, environment, argv, hook = Path.cwd(), dict(os.environ), sys.argv, sys.excepthook
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    os.chdir(cwd)
+    _become(env)
+    root.handlers = []
+    root.setLevel(logging.WARNING)
+    try:
+        with forked_python(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)
+        sys.argv, sys.excepthook = argv, hook
+        _become(environment)
+        os.chdir(folder)
+
+
+def _become(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 class Screen:
@@ -202,6 +268,16 @@ def is_gone(pid: int, seconds: float = 10.0) -> bool:
             return True
         select.select([], [], [], 0.02)
     return False
+
+
+def eventually(holds: Callable[[], object], seconds: float = SECONDS) -> bool:
+    """Whether something holds within some time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        select.select([], [], [], 0.05)
+    return True
 
 
 def noted(accord: Accord, word: str, seconds: float = 20.0) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Accord
+from tests.graces import short_graces
+
+__all__ = ["accord", "short_graces"]
 
 
 @pytest.fixture

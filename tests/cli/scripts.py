@@ -322,7 +322,7 @@ async def floods(peer: AgentPeer) -> None:
     """Talks until it is told to stop."""
     peer.patience_seconds = 60.0
     prompt = await _begin(peer)
-    await peer.flood("s-1234567890", 20_000, "words and more words\n")
+    await peer.flood("s-1234567890", 5_000, "words and more words\n")
     _note("flooded")
     await peer.expect("session/cancel")
     _note("cancelled")

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import accord as library
 from tests.cli.command import Accord
+from tests.forked import forked_python
+
+
+@pytest.fixture
+def forks() -> Iterator[None]:
+    """Starts the agents as forks."""
+    with forked_python("accord.cli.verbs.agent"):
+        yield
 
 
 async def test_it_speaks_the_protocol_on_stdio(tmp_path: Path) -> None:
@@ -19,6 +30,7 @@ async def test_it_speaks_the_protocol_on_stdio(tmp_path: Path) -> None:
     assert "something" in turn.text
 
 
+@pytest.mark.usefixtures("forks")
 async def test_its_sessions_are_kept_where_it_is_told(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "accord", "agent", "--store", f"sqlite:{tmp_path / 'kept.db'}")
     async with library.connect(*command) as agent:
@@ -58,6 +70,7 @@ def test_on_a_pipe_it_says_nothing_of_that(accord: Accord) -> None:
     assert (result.status, result.stdout, result.stderr) == (0, "", "")
 
 
+@pytest.mark.usefixtures("forks")
 async def test_its_models_come_from_the_users_config_unless_the_line_names_some(tmp_path: Path) -> None:
     config = tmp_path / "config" / "accord" / "acp.json"
     config.parent.mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import accord
 from accord.cli.target import target_of
 from accord.errors import RequestError
-from tests.forked import ForkedProgram, accord_command
+from tests.forked import ForkedProgram, accord_command, forked_python
 from tests.limits import limit
 
 COMMAND = (sys.executable, "-m", "accord", "agent")
@@ -58,10 +59,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def forks() -> Iterator[None]:
+    """Starts the agents as forks."""
+    with forked_python("accord.cli.verbs.agent"):
+        yield
+
+
 def connect(text: str, *more: str) -> Any:
     return accord.connect(*COMMAND, text, *more, permission=accord.Policy(["allow all"]))
 
 
+@pytest.mark.usefixtures("forks")
 async def test_it_answers_before_the_module_is_imported_and_imports_with_the_first_session(project: Path) -> None:
     pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install -e ".[agent]"')
     (project / "slow.py").write_text(SLOW)
@@ -75,6 +84,7 @@ async def test_it_answers_before_the_module_is_imported_and_imports_with_the_fir
     assert turn.text == "imported"
 
 
+@pytest.mark.usefixtures("forks")
 @pytest.mark.parametrize(
     ("source", "text", "word"),
     [

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from accord.cli import doctor
 from tests.cli.command import Accord, scripted
 from tests.limits import limit
 
@@ -109,6 +110,12 @@ def test_an_agent_without_logins_says_so(accord: Accord) -> None:
 # --- doctor
 
 
+@pytest.fixture
+def without_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent tells no commands: they are not waited for."""
+    monkeypatch.setattr(doctor, "COMMANDS_SECONDS", 0.01)
+
+
 def test_the_doctor_looks_at_everything(accord: Accord) -> None:
     result = accord("agents", "doctor", "demo")
     assert result.status == 0
@@ -121,6 +128,7 @@ def test_the_doctor_looks_at_everything(accord: Accord) -> None:
     assert "load" in found["can"]
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("script", "status", "told"),
@@ -147,12 +155,10 @@ def test_the_doctor_does_not_advise_itself_for_a_program_that_is_no_agent(accord
 
 
 def test_the_doctor_waits_for_the_commands(accord: Accord) -> None:
-    with subprocess.Popen(
-        [*accord.argv, "agents", "doctor", *scripted("commands_later")], cwd=accord.cwd, env=accord.env, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    words = ("agents", "doctor", *scripted("commands_later"))
+    with accord.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        lines = iter(process.stdout.readline, "")
+        lines = (line.decode() for line in process.stdout)
         assert any(line.startswith("  options") for line in lines)
         # The session is open and was looked at; only now does the agent tell its commands.
         (accord.cwd / "go").touch()
@@ -161,6 +167,7 @@ def test_the_doctor_waits_for_the_commands(accord: Accord) -> None:
     assert found["commands"] == "/plan"
 
 
+@pytest.mark.usefixtures("without_commands")
 def test_the_doctor_starts_the_editions_side_by_side(accord: Accord) -> None:
     result = accord("agents", "doctor", "--timeout", str(limit(10)), *scripted("meets"))
     assert result.status == 0, result.stderr
@@ -169,6 +176,7 @@ def test_the_doctor_starts_the_editions_side_by_side(accord: Accord) -> None:
     assert "not ready" not in result.stdout
 
 
+@pytest.mark.usefixtures("without_commands", "short_graces")
 def test_the_doctor_flags_what_is_no_message(accord: Accord) -> None:
     result = accord("agents", "doctor", "--timeout", "5", *scripted("banner"))
     assert result.status == 0

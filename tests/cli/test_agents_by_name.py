@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Accord, Result, scripted
+from tests.forking_python import forking_python
 
 pytest.importorskip("termios")
 
@@ -55,7 +56,8 @@ def machine(accord: Accord, tmp_path: Path) -> Machine:
 
 
 def agent_argv(name: str) -> list[str]:
-    return scripted(name)[1:]
+    # A shell starts it.
+    return [str(forking_python()), *scripted(name)[2:]]
 
 
 def test_an_agent_on_the_path_is_started_by_its_name(machine: Machine) -> None:
@@ -165,7 +167,7 @@ def test_a_download_is_asked_for_with_its_line_and_runs_outside_the_project(
 ) -> None:
     mark = tmp_path / "started_in"
     program = f"import os, sys; open({str(mark)!r}, 'w').write(os.getcwd()); os.execv(sys.executable, sys.argv[1:])"
-    machine.install("npx", sys.executable, "-c", program, *agent_argv("plain"))
+    machine.install("npx", sys.executable, "-c", program, *scripted("plain")[1:])
     with machine.accord.terminal("run", "gemini", "x", PATH=machine.environment()) as screen:
         screen.expect("@google/gemini-cli")
         screen.expect("run it?")

@@ -58,6 +58,7 @@ def test_an_agent_that_ends_at_once(accord: Accord) -> None:
     assert "  | no licence found" in result.stderr
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_an_agent_that_hangs_at_its_start(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "1.5", *scripted("hangs"))
     one_line(result, 3, "start: the agent was not ready in 1.5 s", "--timeout")
@@ -65,17 +66,20 @@ def test_an_agent_that_hangs_at_its_start(accord: Accord) -> None:
     assert nothing_is_left(accord)
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_an_agent_that_never_opens_a_session(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "2", *scripted("hangs_at_session"))
     one_line(result, 3, "session: the agent did not open the session in 2 s")
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_an_agent_that_is_silent_after_the_prompt(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "2", *scripted("silent"))
     one_line(result, 3, "no sign of life for 2 s after the prompt")
     assert nothing_is_left(accord)
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_an_agent_that_falls_silent_in_the_middle_is_bounded_by_the_config(accord: Accord) -> None:
     words = scripted("stalls")[1:]
     server = {"name": "mine", "command": words[0], "args": words[1:], "timeoutMs": 1500}
@@ -85,6 +89,7 @@ def test_an_agent_that_falls_silent_in_the_middle_is_bounded_by_the_config(accor
     assert nothing_is_left(accord)
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_an_agent_that_never_ends_its_turn(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "2", *scripted("drips"))
     one_line(result, 3, "turn: the turn took longer than 2 s")
@@ -100,7 +105,7 @@ def test_an_agent_that_prints_a_banner_works_and_the_banner_is_flagged(accord: A
     assert "hello" in result.stdout
 
 
-PRINTS = "import sys; sys.stdin.readline(); print({!r}, flush=True); sys.stdin.read()"
+PRINTS = "import sys; sys.stdin.readline(); print({!r}, flush=True)"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ PRINTS = "import sys; sys.stdin.readline(); print({!r}, flush=True); sys.stdin.r
 def test_the_line_that_an_agent_printed_in_place_of_its_answer_is_shown(
     accord: Accord, printed: str, words: tuple[str, ...]
 ) -> None:
-    result = accord("run", "hello", "--timeout", "1.5", "--", sys.executable, "-c", PRINTS.format(printed))
+    result = accord("run", "hello", "--", sys.executable, "-c", PRINTS.format(printed))
     line = one_line(result, 7, "start: ", "accord agents doctor", *words)
     assert "\x1b" not in line
     assert "x" * 300 not in line.partition("accord agents doctor")[0]

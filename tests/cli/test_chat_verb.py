@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.cli.command import Accord, Screen, scripted
+from tests.cli.command import Accord, Screen, eventually, scripted
 
 pytest.importorskip("termios")
 pytest.importorskip("textual")
@@ -60,7 +60,7 @@ def test_it_opens_on_a_terminal_and_is_left_by_a_key(accord: Accord) -> None:
     with accord.terminal("chat", *scripted("plain")) as screen:
         screen.expect("\x1b[?1049h")
         # The session is noted once it is open.
-        assert any("s-1234567890" in accord("sessions", "ls", "--json").stdout for _ in range(100))
+        assert eventually(lambda: "s-1234567890" in accord("sessions", "ls", "--json").stdout)
         screen.type("\x11")
         assert screen.status() == 0
 
@@ -107,7 +107,7 @@ def listed(accord: Accord) -> list[dict[str, object]]:
 def test_a_chat_in_which_nothing_was_said_is_listed_only_while_it_is_open(accord: Accord) -> None:
     with accord.terminal("chat", "demo") as screen:
         screen.expect("\x1b[?1049h")
-        assert any(listed(accord) for _ in range(100))
+        assert eventually(lambda: listed(accord))
         screen.type("\x11")
         assert screen.status() == 0
     assert listed(accord) == []
@@ -131,7 +131,7 @@ def test_what_is_said_in_a_chat_is_noted_as_its_first_prompt(accord: Accord) -> 
     with accord.terminal("chat", "demo") as screen:
         screen.expect("ready")
         screen.type("hello there\r")
-        assert any([each["prompt"] for each in listed(accord)] == ["hello there"] for _ in range(100))
+        assert eventually(lambda: [each["prompt"] for each in listed(accord)] == ["hello there"])
         screen.type("\x11")
         assert screen.status() == 0
     assert [each["prompt"] for each in listed(accord)] == ["hello there"]
@@ -141,7 +141,6 @@ def test_a_model_alone_is_the_built_in_agent_with_that_model(accord: Accord) -> 
     with accord.terminal("chat", "--model", "offline") as screen:
         screen.expect("\x1b[?1049h")
         # The session is noted once it is open.
-        listed = (accord("sessions", "ls", "--json").stdout for _ in range(100))
-        assert any("accord.coder --model offline" in text for text in listed)
+        assert eventually(lambda: "accord.coder --model offline" in accord("sessions", "ls", "--json").stdout)
         screen.type("\x11")
         assert screen.status() == 0

@@ -61,7 +61,7 @@ def test_each_edition_that_an_agent_speaks_is_judged(accord: Accord) -> None:
 def test_reports_are_written_for_programs_and_pages(accord: Accord) -> None:
     files = {kind: str(accord.cwd / f"report.{kind}") for kind in ("json", "junit", "md")}
     words = [word for kind, path in files.items() for word in (f"--{kind}", path)]
-    result = accord("check", *QUICK, "--edition", "1", *words, *fault("v1", "EchoesAnyVersion"))
+    result = accord("check", *QUICK, "--only", "ACP-INIT", "--edition", "1", *words, *fault("v1", "EchoesAnyVersion"))
     assert result.status == 1
     document = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
     assert document["verdict"]["conformant"] is False
@@ -109,6 +109,6 @@ def test_the_rules_can_be_read(accord: Accord) -> None:
 
 
 def test_progress_is_shown_on_a_terminal(accord: Accord) -> None:
-    with accord.terminal("check", *QUICK, "--edition", "1", *fault("v1", "PlainV1")) as screen:
+    with accord.terminal("check", *QUICK, "--only", "ACP-INIT", "--edition", "1", *fault("v1", "PlainV1")) as screen:
         screen.expect("v1 0/")
         assert "CONFORMANT" in screen.rest()

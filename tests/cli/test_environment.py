@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from accord.cli import session_index
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_bad_input import one_line
 from tests.limits import limit
@@ -32,8 +33,6 @@ BECOME = (
     "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
     "--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search",
 )  # fmt: skip
-# It changes nothing: the command is then no fork (tests/forked.py), and shares no open database with the test.
-ENV = ("env",)
 PIPES: dict[str, Any] = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE}
 Changes: TypeAlias = Mapping[str, str | None]
 READING_VERBS = (("agents", "ls"), ("sessions", "ls"))
@@ -45,8 +44,10 @@ def run(
     """The command with another environment, or behind another program; None unsets a variable."""
     changed = {**accord.env, **(env or {})}
     full = {name: value for name, value in changed.items() if value is not None}
+    if umask >= 0:
+        return accord.on_pipes(*words, env=full, umask=umask)
     if not before:
-        return accord.end_of(accord.start(*words, **PIPES, env=full, umask=umask))
+        return accord(*words, env=full)
     return accord.end_of(subprocess.Popen([*before, *accord.argv, *words], **PIPES, cwd=accord.cwd, env=full))
 
 
@@ -58,6 +59,7 @@ def noted(result: Result) -> None:
 # --- extras that are not installed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("module", "extra", "words"),
     [
@@ -85,6 +87,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_type(
 
 
 @as_root
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [*READING_VERBS, ("run", "hi", *scripted("plain"))])
 def test_no_home_and_no_entry_in_the_password_database(accord: Accord, words: tuple[str, ...]) -> None:
     accord.cwd.chmod(0o777)
@@ -141,10 +144,9 @@ def test_the_home_of_nobody_in_a_config_is_a_program_that_is_not_there(accord: A
 
 def test_a_directory_that_was_deleted(accord: Accord) -> None:
     gone = accord.cwd / "gone"
-    line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
     for words in (("agents", "ls"), ("run", "hi", *scripted("plain"))):
         gone.mkdir()
-        result = run(accord, *words, before=("sh", "-c", line, "sh", str(gone)), env={"PYTHONSAFEPATH": "1"})
+        result = accord.on_pipes(*words, cwd=gone, preexec_fn=gone.rmdir)
         one_line(result, 2, "usage: the current directory cannot be used", "No such file")
 
 
@@ -298,7 +300,7 @@ def test_a_listing_does_not_wait_for_a_writer(accord: Accord) -> None:
     with contextlib.closing(writer):
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("UPDATE records SET title = 'later'")
-        listed = run(accord, "sessions", "ls", before=ENV)
+        listed = run(accord, "sessions", "ls")
     assert (listed.status, "s-1234567890" in listed.stdout) == (0, True), listed.stderr
     assert "later" not in listed.stdout
 
@@ -309,17 +311,20 @@ def test_a_listing_of_records_of_an_earlier_version_does_not_wait_for_a_writer(a
     writer = sqlite3.connect(records_file(accord), isolation_level=None)
     with contextlib.closing(writer):
         writer.execute("BEGIN EXCLUSIVE")
-        listed = run(accord, "sessions", "ls", "--all", before=ENV)
+        listed = run(accord, "sessions", "ls", "--all")
     assert (listed.status, "/home/ada/project" in listed.stdout) == (0, True), listed.stderr
 
 
-def test_a_listing_behind_a_process_that_holds_the_whole_file_names_the_cause(accord: Accord) -> None:
+def test_a_listing_behind_a_process_that_holds_the_whole_file_names_the_cause(
+    accord: Accord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_index, "READ_SECONDS", 0.1)
     noted(run(accord, "run", "hi", *scripted("plain")))
     holder = sqlite3.connect(records_file(accord), isolation_level=None)
     with contextlib.closing(holder):
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
-        result = run(accord, "sessions", "ls", before=ENV)
+        result = run(accord, "sessions", "ls")
     one_line(result, 2, "session: the records of sessions cannot be read", "another program keeps", "locked")
     assert result.stdout == ""
 

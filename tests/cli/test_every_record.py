@@ -15,8 +15,6 @@ from tests.cli.test_records import PAGE, TABLE, check
 from tests.limits import limit
 
 AGENT = """
-import sys
-
 import accord
 
 agent = accord.Agent("talkative", version="1", store=None)
@@ -38,7 +36,7 @@ async def reply(turn: accord.agent.Turn) -> None:
         await tool.show("one")
         await tool.show("two")
     async with turn.tool("Run", kind="execute") as tool:
-        await turn.terminals.run([sys.executable, "-c", "print('out')"], timeout_seconds=30, on_start=tool.show)
+        await turn.terminals.run(["echo", "out"], timeout_seconds=30, on_start=tool.show)
     await turn.notice("Take care", "of yourself", severity="warning")
     async with turn.compact() as compaction:
         await compaction.say("What was said.")

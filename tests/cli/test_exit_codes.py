@@ -42,6 +42,7 @@ def words_of(line: tuple[str, ...]) -> list[str]:
     return [*line[:-1], *scripted(line[-1])] if line[-1] in NAMES else list(line)
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("status", "line"), [(status, line) for status, lines in LINES.items() for line in lines])
 def test_a_line_ends_with_its_code(accord: Accord, status: Status, line: tuple[str, ...]) -> None:
@@ -85,6 +86,7 @@ def test_a_text_without_an_agent_is_said_to_have_none(accord: Accord) -> None:
     assert "accord run AGENT 'explain this repository'" in result.stderr
 
 
+@pytest.mark.usefixtures("short_graces")
 @pytest.mark.parametrize(
     "program",
     ["print('Welcome to my shell')", "print('Welcome to my shell', flush=True); import time; time.sleep(60)"],

@@ -68,13 +68,12 @@ def shown(accord: Accord, tmp_path: Path) -> list[str]:
     return [line.rstrip("\r").rpartition("\x1b[2K")[2] for line in text.removesuffix("\n$ ").split("\n")]
 
 
-def test_the_session_of_the_guide_is_what_is_shown(accord: Accord, shown: list[str]) -> None:
+def test_the_session_of_the_guide_is_what_is_shown_and_has_every_line_of_such_a_session_in_order(
+    accord: Accord, shown: list[str]
+) -> None:
     assert shown[0] == 'accord run demo "replace pritn with print in a.py"'
     assert [without_numbers(line) for line in shown[1:]] == [without_numbers(line) for line in guide()[1:]]
     assert (accord.cwd / "a.py").read_text(encoding="utf-8") == 'print("hi")\n'
-
-
-def test_it_has_every_line_that_such_a_session_has_in_order(shown: list[str]) -> None:
     paths = []
     for pattern in LINES:
         found = [place for place, line in enumerate(shown) if re.fullmatch(pattern, line)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Accord, scripted
+from tests.cli.command import Accord, eventually, scripted
 
 
 def crossed(path: Path) -> list[str]:
@@ -54,7 +54,7 @@ def test_a_chat_is_recorded(accord: Accord) -> None:
     with accord.terminal("chat", "--log", "talk.jsonl", *scripted("plain")) as screen:
         screen.expect("\x1b[?1049h")
         # The session is noted once it is open.
-        assert any("s-1234567890" in accord("sessions", "ls", "--json").stdout for _ in range(100))
+        assert eventually(lambda: "s-1234567890" in accord("sessions", "ls", "--json").stdout)
         screen.type("\x11")
         assert screen.status() == 0
     assert "session/new" in crossed(accord.cwd / "talk.jsonl")

@@ -144,6 +144,7 @@ def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
     ("words", "status"),
@@ -165,6 +166,7 @@ def test_a_closed_stream_is_no_traceback_and_changes_no_status(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", ["--version", "--help", "agents ls", "run demo hello"])
 def test_an_output_that_takes_nothing_is_one_line(accord: Accord, words: str) -> None:
     done = subprocess.run(

@@ -13,18 +13,11 @@ from pathlib import Path
 import pytest
 
 from accord.cli.new_project.templates import FRAMEWORKS, files_of
-from tests.forked import ForkedProgram, accord_command
+from tests.cli.command import Accord
 from tests.limits import limit
+from tests.tables import rows
 
 ROOT = Path(__file__).parents[2]
-
-
-def accord(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    with ForkedProgram(
-        accord_command(), ["accord", *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        stdout, stderr = process.communicate(timeout=limit(60))
-    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
 
 def test_project(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
@@ -47,13 +40,14 @@ test_project.__test__ = False  # type: ignore[attr-defined]
 HERE = ("plain", "pydantic-ai")
 
 
+@pytest.mark.sampled(len(HERE))
 @pytest.mark.parametrize("framework", HERE)
-def test_a_new_project_passes_its_test_as_it_is_written(framework: str, tmp_path: Path) -> None:
+def test_a_new_project_passes_its_test_as_it_is_written(framework: str, accord: Accord) -> None:
     if framework == "pydantic-ai":
         pytest.importorskip("pydantic_ai", reason="pydantic-ai is missing: install accord[agent]")
-    written = accord(tmp_path, "new", "word-counter", "--framework", framework)
-    assert written.returncode == 0, written.stderr
-    folder = tmp_path / "word-counter"
+    written = accord("new", "word-counter", "--framework", framework)
+    assert written.status == 0, written.stderr
+    folder = accord.cwd / "word-counter"
     assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == set(
         files_of("word-counter", framework)
     )
@@ -64,9 +58,9 @@ def test_a_new_project_passes_its_test_as_it_is_written(framework: str, tmp_path
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("framework", HERE)
-def test_a_new_project_keeps_the_protocol_as_it_is_written(framework: str, tmp_path: Path) -> None:
-    assert accord(tmp_path, "new", "word-counter", "--framework", framework).returncode == 0
-    done = test_project(tmp_path / "word-counter")
+def test_a_new_project_keeps_the_protocol_as_it_is_written(framework: str, accord: Accord) -> None:
+    assert accord("new", "word-counter", "--framework", framework).status == 0
+    done = test_project(accord.cwd / "word-counter")
     assert done.returncode == 0, done.stdout
 
 
@@ -86,14 +80,14 @@ def test_the_project_has_an_entry_point_a_workflow_and_lines_for_editors(framewo
             assert all(len(line) <= 120 for line in text.splitlines())
 
 
-@pytest.mark.parametrize("name", ["Upper", "with space", "../up", "-x", "", "class", "json", "accord", "a_b", "a--b"])
-def test_a_name_that_cannot_be_a_project_is_refused(name: str, tmp_path: Path) -> None:
-    refused = accord(tmp_path, "new", "--", name) if name.startswith("-") else accord(tmp_path, "new", name)
-    assert refused.returncode == 2
-    assert list(tmp_path.iterdir()) == []
+@rows("name", ["Upper", "with space", "../up", "-x", "", "class", "json", "accord", "a_b", "a--b"])
+def test_a_name_that_cannot_be_a_project_is_refused(name: str, accord: Accord) -> None:
+    refused = accord("new", "--", name) if name.startswith("-") else accord("new", name)
+    assert refused.status == 2
+    assert list(accord.cwd.iterdir()) == []
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    assert accord(tmp_path, "new", "mine").returncode == 2
-    assert list((tmp_path / "mine").iterdir()) == []
+def test_a_folder_that_is_there_is_left_alone(accord: Accord) -> None:
+    (accord.cwd / "mine").mkdir()
+    assert accord("new", "mine").status == 2
+    assert list((accord.cwd / "mine").iterdir()) == []

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from accord.cli import owner_sockets
+from accord.cli import owner, owner_sockets
 from accord.cli.run.owner_socket import MAX_BUFFER_BYTES
 from tests.cli.command import SECONDS, Accord, noted, scripted
 from tests.cli.test_records import check
@@ -209,11 +209,15 @@ def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> No
                 assert record["count"] > 0
 
 
-def test_a_process_that_does_not_answer_is_mentioned_and_nothing_is_pruned(accord: Accord) -> None:
+def test_a_process_that_does_not_answer_is_mentioned_and_nothing_is_pruned(
+    accord: Accord, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with at_work(accord) as run:
         run.process.send_signal(signal.SIGSTOP)
         try:
-            cancel, prune = accord("cancel"), accord("sessions", "prune", "--older-than", "0s")
+            with monkeypatch.context() as patched:
+                patched.setattr(owner, "HELLO_SECONDS", 0.1)
+                cancel, prune = accord("cancel"), accord("sessions", "prune", "--older-than", "0s")
         finally:
             run.process.send_signal(signal.SIGCONT)
         assert (cancel.status, prune.status) == (4, 1)

@@ -121,10 +121,8 @@ def test_a_tool_call_that_is_announced_inside_a_message_does_not_tear_it(accord:
 
 
 def test_the_log_has_one_line_for_each_message_and_nothing_of_its_content(accord: Accord) -> None:
-    done = subprocess.run(
-        [*accord.argv, "run", "SECRET", *scripted("repeats")], cwd=accord.cwd, capture_output=True, text=True,
-        env={**accord.env, "ACCORD_LOG": "debug"}, stdin=subprocess.DEVNULL, timeout=limit(40), check=True,
-    )  # fmt: skip
+    done = accord("run", "SECRET", *scripted("repeats"), env={**accord.env, "ACCORD_LOG": "debug"})
+    assert done.status == 0
     lines = [line.partition("accord.connection.message_log DEBUG ")[2] for line in done.stderr.splitlines()]
     told = [line.split(" id=")[0].split(",")[0] for line in lines if line]
     methods = ("initialize", "session/new", "session/prompt")

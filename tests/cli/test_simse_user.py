@@ -41,6 +41,7 @@ def test_without_a_default_the_first_server_is_it(accord: Accord) -> None:
     assert accord("run", "default", "it is me", "-o", "final").stdout == "hello\n"
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_its_timeout_is_a_limit_of_silence(accord: Accord) -> None:
     write_servers(accord, server("mine", "stalls", timeoutMs=1500))
     result = accord("run", "mine", "x")

@@ -34,6 +34,7 @@ def test_the_session_of_the_guide_can_be_typed(accord: Accord) -> None:
     assert (accord.cwd / "a.py").read_text(encoding="utf-8") == 'print("hi")\n'
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [60, 40])
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}], ids=["plain", "coloured"])
 def test_prompts_questions_and_the_last_line_are_broken_at_blanks(
@@ -287,6 +288,7 @@ def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing_behind(accord: Accord) -
     assert is_gone(pid)
 
 
+@pytest.mark.usefixtures("short_graces")
 def test_ctrl_c_while_the_agent_starts(accord: Accord) -> None:
     with accord.terminal("run", "x", *scripted("hangs"), NO_COLOR="1") as screen:
         pid = first_pid(accord)

@@ -31,7 +31,7 @@ from accord.session.event import (
 )
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from tests.cli.chat.actors import make_actor
-from tests.cli.chat.rig import open_chat
+from tests.cli.chat.rig import Chat, open_chat
 
 STEPS = [
     PlanEntry("look", "completed"),
@@ -116,21 +116,29 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("row", ROWS)
-async def test_both_screens_state_the_same_facts(tmp_path: Path, row: str) -> None:
-    events, facts = ROWS[row]
+async def test_both_screens_state_the_same_facts(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(150, 60)) as chat:
+        for name, (events, facts) in ROWS.items():
+            await check_row(chat, name, events, facts)
+
+
+async def check_row(chat: Chat, name: str, events: list[Event], facts: list[str]) -> None:
+    target = Target(AgentEntry("demo", ("demo",), "user", "a test"), "demo", is_command=False)
     written = io.StringIO()
     text = TextOutput(TextScreen(written, Progress(written, shown=False), colours=False))
-    target = Target(AgentEntry("demo", ("demo",), "user", "a test"), "demo", is_command=False)
-    async with open_chat(make_actor().agent, tmp_path, size=(150, 60)) as chat:
-        agent, session = chat.app.chat_session.agent, chat.app.chat_session.session
-        assert agent is not None
-        assert session is not None
-        text.opened(RunOpening(agent, session, target, resumed=False, name=None, short_id="s"))
-        session.listen(text.happened)
-        for event in events:
-            session._apply(event)
-        text.ended(Ending("end_turn", 1.0, "", session.transcript.usage))
-        lines = in_one_line(written.getvalue())
-        assert [fact for fact in facts if fact not in lines] == [], lines
-        await chat.until(lambda: all(fact in in_one_line(chat.text) for fact in facts), f"{facts}")
+    agent, session = chat.app.chat_session.agent, chat.app.chat_session.session
+    assert agent is not None
+    assert session is not None
+    text.opened(RunOpening(agent, session, target, resumed=False, name=None, short_id="s"))
+    session.listen(text.happened)
+    for event in events:
+        session._apply(event)
+    text.ended(Ending("end_turn", 1.0, "", session.transcript.usage))
+    lines = in_one_line(written.getvalue())
+    assert [fact for fact in facts if fact not in lines] == [], (name, lines)
+    await chat.until(lambda: all(fact in in_one_line(chat.text) for fact in facts), f"{name}: {facts}")
+    # Another session, in which nothing of this is to be seen.
+    await chat.press("ctrl+n")
+    await chat.until(lambda: chat.app.chat_session.session is not session, "another session")
+    await chat.sees("Welcome")
+    await chat.ready()

@@ -12,6 +12,7 @@ from textual.events import Paste
 from textual.widgets import Markdown
 
 import accord
+from accord.cli.chat import message, timeline
 from accord.cli.chat.bars import PlanLine, PlanPanel
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
@@ -199,17 +200,20 @@ async def test_a_permission_is_refused_by_a_click(tmp_path: Path, edition: str) 
         assert dialog.is_running is False
 
 
-@pytest.mark.parametrize(("keys", "left"), [(("enter",), "Changed."), (("down", "down", "enter"), "Left as it is."),
-                                            (("3",), "Left as it is."), (("escape",), "Left as it is."),
-                                            (("2",), "Changed.")])  # fmt: skip
-async def test_a_permission_is_answered_by_arrows_numbers_and_escape(
-    tmp_path: Path, keys: tuple[str, ...], left: str
-) -> None:
-    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
-        await chat.say("edit a.py")
-        await asked(chat)
-        await chat.press(*keys)
-        await chat.sees(left)
+async def test_a_permission_is_answered_by_arrows_numbers_and_escape(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, size=(80, 24)) as chat:
+        # The last one allows all that would be asked about after it.
+        for keys in (("enter",), ("down", "down", "enter"), ("3",), ("escape",), ("2",)):
+            await chat.say("edit a.py")
+            await asked(chat)
+            await chat.press(*keys)
+            await idle(chat)
+        session = chat.app.chat_session.session
+        assert session is not None
+        said = [entry.text for entry in session.transcript.messages if entry.speaker == "agent"]
+    assert actor.answers == ["allow", "reject", "reject", "reject", "allow-always"]
+    assert said == ["Changed.", "Left as it is.", "Left as it is.", "Left as it is.", "Changed."]
 
 
 async def test_keys_that_were_meant_for_the_prompt_answer_no_question(tmp_path: Path) -> None:
@@ -504,17 +508,20 @@ async def test_a_session_is_resumed_at_the_start(tmp_path: Path, edition: str) -
         await chat.sees("You said: hello")
 
 
+async def greeted(agent: accord.Agent, cwd: str) -> accord.client.Session:
+    """A session of an agent in which something was said, and that was left again."""
+    async with accord.connect(agent) as connected:
+        session = await connected.new_session(cwd)
+        await session.prompt("hello")
+    return session
+
+
 @pytest.mark.parametrize("wants_login", [False, True])
 async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with(
     tmp_path: Path, *, wants_login: bool
 ) -> None:
     actor = make_actor(accord.MemoryStore())
-    async with open_chat(actor.agent, tmp_path) as chat:
-        await chat.say("hello")
-        await chat.sees("You said: hello")
-        await idle(chat)
-        session = chat.app.chat_session.session
-    assert session is not None
+    session = await greeted(actor.agent, str(tmp_path))
     looks = []
 
     async def find(agent: accord.client.ConnectedAgent) -> ClientSessionRecord:
@@ -537,10 +544,8 @@ async def test_a_session_of_another_directory_is_opened_there(tmp_path: Path) ->
     actor = make_actor(accord.MemoryStore())
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
-    async with open_chat(actor.agent, tmp_path / "there") as chat:
-        session = chat.app.chat_session.session
-    assert session is not None
     there = str(tmp_path / "there")
+    session = await greeted(actor.agent, there)
     async with open_chat(actor.agent, tmp_path / "here", session=session.id, session_cwd=there) as chat:
         opened = chat.app.chat_session.session
         assert opened is not None
@@ -559,6 +564,7 @@ async def test_a_session_that_is_not_there_is_said(tmp_path: Path) -> None:
         assert chat.app.chat_session.status == 0
 
 
+@pytest.mark.rotated("edition")
 @pytest.mark.parametrize("edition", ["1", "2"])
 async def test_a_form_is_filled_in_checked_and_sent(tmp_path: Path, edition: str) -> None:
     actor = make_actor()
@@ -650,24 +656,32 @@ async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: s
         await chat.sees("Still here.")
 
 
+@pytest.fixture
+def few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many there are is not the subject; `test_a_long_stream_stays_usable_and_bounded` has the real number."""
+    monkeypatch.setattr(timeline, "MAX_PARTS", 40)
+    monkeypatch.setattr(timeline, "PARTS_AT_ONCE", 6)
+
+
+@pytest.mark.usefixtures("few_parts")
 async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_path: Path) -> None:
     agent = accord.Agent("many", store=None)
 
     @agent.prompt
     async def reply(turn: accord.agent.Turn) -> None:
-        for index in range(400):
+        for index in range(80):
             async with turn.tool(f"Call number {index}", kind="read"):
                 pass
 
     async with open_chat(agent, tmp_path, size=(80, 24)) as chat:
         await chat.say("go")
         await idle(chat)
-        await chat.sees("Call number 399")
-        timeline = chat.app.timeline
-        shown = len(timeline.parts)
-        assert shown <= 231
-        timeline._omitted.action_turn_over()
-        await chat.until(lambda: len(timeline.parts) > shown, "older parts")
+        await chat.sees("Call number 79")
+        parts = chat.app.timeline.parts
+        shown = len(parts)
+        assert shown <= 47
+        chat.app.timeline._omitted.action_turn_over()
+        await chat.until(lambda: len(chat.app.timeline.parts) > shown, "older parts")
 
 
 # --- the agent's life
@@ -690,6 +704,7 @@ async def test_an_agent_that_does_not_start_is_said_and_tried_again_with_the_nex
         assert chat.app.chat_session.status == 0
 
 
+@pytest.mark.usefixtures("short_graces")
 async def test_a_lost_agent_is_said_and_the_next_message_starts_it_again(tmp_path: Path) -> None:
     actor = make_actor(accord.MemoryStore())
     async with open_chat(actor.agent, tmp_path) as chat:
@@ -816,7 +831,7 @@ async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -
 
 
 async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
-    new = "".join(f"line {number}\n" for number in range(300))
+    new = "".join(f"line {number}\n" for number in range(100))
     agent = accord.Agent("writer", store=None)
 
     @agent.prompt
@@ -829,9 +844,9 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
         await chat.say("go")
         await asked(chat)
         await chat.sees("line 0", "Allow", "Reject")
-        for _ in range(30):
+        for _ in range(10):
             await chat.press("pagedown")
-        await chat.sees("line 299", "Allow", "Reject")
+        await chat.sees("line 99", "Allow", "Reject")
         await chat.press("n")
         await idle(chat)
 
@@ -839,12 +854,16 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
 # --- what is bounded, and what is closed
 
 
-async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(tmp_path: Path) -> None:
+async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message, "SOFT_CHARS", 300)
+    monkeypatch.setattr(message, "HARD_CHARS", 600)
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
         session = chat.app.chat_session.session
         assert session is not None
         for number in range(16):
-            session._apply(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
+            session._apply(MessageChunk("agent", Text(f"page {number} " + "word " * 70 + "\n\n"), "m"))
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
         before = pages_of(chat)[0].source
@@ -861,12 +880,13 @@ async def ends_with(chat: Chat, words: str) -> None:
     await chat.until(lambda: pages_of(chat) and words in pages_of(chat)[-1].source, words)
 
 
+@pytest.mark.usefixtures("few_parts")
 async def test_parts_that_come_by_and_by_are_bounded_too(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
-        for number in range(220):
+        for number in range(50):
             await chat.app.timeline.add(Note(filled("remark {}", number)))
-        assert len(chat.app.timeline.parts) <= 200
-        await chat.sees("remark 219")
+        assert len(chat.app.timeline.parts) <= 40
+        await chat.sees("remark 49")
 
 
 async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(tmp_path: Path) -> None:
@@ -908,7 +928,7 @@ async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there
         assert chat.app.chat_session.status == 0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("attempt", range(5))
 async def test_who_leaves_in_the_middle_of_a_stream_sees_no_failure(tmp_path: Path, attempt: int) -> None:
     agent = accord.Agent("endless", store=None)
@@ -924,5 +944,5 @@ async def test_who_leaves_in_the_middle_of_a_stream_sees_no_failure(tmp_path: Pa
 
     async with open_chat(agent, tmp_path) as chat:
         await chat.say("go")
-        await chat.until(lambda: len(chat.app.timeline.parts) > 6 * attempt, "parts")
+        await chat.until(lambda: len(chat.app.timeline.parts) > 3 * attempt, "parts")
     assert chat.app._exception is None

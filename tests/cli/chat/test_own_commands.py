@@ -140,14 +140,14 @@ async def test_new_begins_a_session_and_sessions_lists_them(tmp_path: Path) -> N
         await chat.sees("Sessions")
 
 
-@pytest.mark.parametrize(
-    ("line", "category", "value"),
-    [("/model large", "model", "large"), ("/mode code", "mode", "code"), ("/mode Just code", "mode", "code")],
-)
-async def test_model_and_mode_are_set_by_name(tmp_path: Path, line: str, category: str, value: str) -> None:
+async def test_model_and_mode_are_set_by_name(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path) as chat:
-        await run(chat, line)
-        await chat.until(lambda: value_of(chat, category) == value, f"{category} {value}")
+        await run(chat, "/model large")
+        await chat.until(lambda: value_of(chat, "model") == "large", "the model")
+        await run(chat, "/mode code")
+        await chat.until(lambda: value_of(chat, "mode") == "code", "the mode")
+        await run(chat, "/mode Ask first")
+        await chat.until(lambda: value_of(chat, "mode") == "ask", "the mode by its title")
 
 
 def value_of(chat: Chat, category: str) -> Any:
@@ -187,16 +187,20 @@ async def test_the_theme_is_changed_and_kept(tmp_path: Path) -> None:
         await chat.until(lambda: chat.app.current_theme.dark, "a dark theme")
 
 
-@pytest.mark.parametrize(
-    ("line", "seconds"), [("/bell 3.5", 3.5), ("/bell off", None), ("/bell soon", 10.0), ("/bell -1", 10.0)]
-)
-async def test_the_bell_is_set_and_nonsense_changes_nothing(tmp_path: Path, line: str, seconds: float | None) -> None:
+async def test_the_bell_is_set_and_nonsense_changes_nothing(tmp_path: Path) -> None:
     settings = SettingsFile(tmp_path / "chat.json")
     async with open_chat(make_actor().agent, tmp_path, app={"settings": settings}) as chat:
-        await run(chat, line)
-        await chat.until(lambda: chat.app._notifications, "an answer")
-        assert settings.settings.bell_seconds == seconds
-        assert SettingsFile(tmp_path / "chat.json").settings.bell_seconds == seconds
+        for answers, (line, seconds) in enumerate(
+            [("/bell soon", 10.0), ("/bell 3.5", 3.5), ("/bell -1", 3.5), ("/bell off", None)], 1
+        ):
+            await run(chat, line)
+            await has_answered(chat, answers)
+            assert settings.settings.bell_seconds == seconds
+            assert SettingsFile(tmp_path / "chat.json").settings.bell_seconds == seconds
+
+
+async def has_answered(chat: Chat, answers: int) -> None:
+    await chat.until(lambda: len(chat.app._notifications) == answers, "an answer")
 
 
 async def test_the_conversation_is_exported_and_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.cli.chat.state_files import MAX_HISTORY_BYTES, MAX_PROMPTS, ChatSettings, PromptHistory, SettingsFile
 from accord.cli.chat.terminal import shade_of_reply, shade_of_variable
@@ -98,6 +98,7 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=5))
 def test_any_prompt_is_read_as_it_was_written(prompts: list[str]) -> None:
     import tempfile  # noqa: PLC0415 - one folder per example

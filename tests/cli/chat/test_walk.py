@@ -311,6 +311,7 @@ def bars_fill(cells: Cells) -> bool:
     return lines[0].endswith("Code · offline") and len(lines[0]) == cells.columns - 1 and "● ready" in lines[-1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "shade"), [(LIGHT, "light"), (DARK, "dark"), ("", "dark")], ids=["light", "dark", "silent"]
 )
@@ -324,6 +325,7 @@ def test_the_theme_is_that_of_the_terminal_which_is_asked_once_and_not_for_long(
         assert "rgb" not in screen.cells.text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("value", "shade"), [("0;15", "light"), ("15;0", "dark")])
 def test_the_variable_is_believed_without_asking(accord: Accord, value: str, shade: str) -> None:
     with terminal(accord, "chat", "demo", COLORTERM="truecolor", COLORFGBG=value) as screen:
