@@ -7,13 +7,13 @@ session are one row, a line per event: a row per event would take about twice as
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -32,7 +32,7 @@ from accord.stores.errors import (
     unknown_session,
 )
 from accord.stores.folder import make_private
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord, clamped_time
 from accord.stores.owner import StoreOwner, claiming, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
@@ -47,7 +47,7 @@ from accord.stores.schema import (
     schema_version,
     set_up,
 )
-from accord.stores.text import decode_cursor, decode_event, encode_cursor, has_prompt
+from accord.stores.text import decode_cursor, decode_event, decode_page, has_prompt
 
 __all__ = ["Batch", "Database"]
 
@@ -82,6 +82,8 @@ class Database:
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        # As bytes of a file name are decoded: by default one text of other bytes ends a whole list.
+        connection.text_factory = functools.partial(str, encoding="utf-8", errors="surrogateescape")
         # A file that cannot be written cannot be migrated either, and its sessions have no owners.
         self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
         self._prompted_column = "prompted" if schema_version(connection) >= PROMPTED_SINCE else "1"
@@ -230,7 +232,8 @@ class Database:
             if title is not UNSET:
                 execute("UPDATE sessions SET title = ? WHERE number = ?", (title and as_stored(title), number))
             if updated_at is not UNSET:
-                execute("UPDATE sessions SET updated_at = ? WHERE number = ?", (float(updated_at), number))
+                values = (clamped_time(updated_at), number)
+                execute("UPDATE sessions SET updated_at = ? WHERE number = ?", values)
             if state is None:
                 execute("DELETE FROM states WHERE session = ?", (number,))
             elif state is not UNSET:
@@ -363,15 +366,11 @@ class Database:
             conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         listed = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
-        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
-        # How many rows are left out is known only after their owners were checked.
-        values.append(limit + 1 if unprompted else -1)
+        # Without a limit: how many rows are left out is known only after they and their owners were looked at.
+        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC"  # noqa: S608
         with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
-            wanted = (row for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
-            rows = list(islice(wanted, min(limit + 1, sys.maxsize)))
-        records = [as_record(row[:-2]) for row in rows[:limit]]
-        has_more = len(rows) > limit
-        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
+            wanted = (row[:-2] for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
+            return decode_page(wanted, limit, as_text)
 
     def fork(self, session_id: str, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
@@ -403,10 +402,14 @@ class Database:
             return []
         with self._transaction():
             rows = self._connection.execute(sql, (before,)).fetchall()
-            gone = [(number, as_text(id_)) for number, id_, owner in rows if not is_held(self._owners, owner)]
-            for number, _ in gone:
-                self._erase(number)
-        return [session_id for _, session_id in gone]
+            gone: list[str] = []
+            for number, id_, owner in rows:
+                if not is_held(self._owners, owner):
+                    self._erase(number)
+                    # An id that another program has written is nobody's.
+                    with contextlib.suppress(ValueError):
+                        gone.append(as_text(id_))
+        return gone
 
     def _erase(self, number: int) -> None:
         for sql in (

@@ -155,6 +155,8 @@ async def _found(store: PostgresStore, options: argparse.Namespace) -> list[Sess
         else:
             page = await store.list_sessions(principal=options.principal, cursor=cursor, limit=limit)
         records += page.records
+        for each in page.left_out:
+            remark(filled("left out, as its record is damaged: {}", each))
         cursor = page.next_cursor
         if cursor is None:
             break
