@@ -11,6 +11,23 @@ CLOSE = "tests/connection/test_close.py::"
 BLOCKING = "tests/agent/test_blocking.py::"
 
 MUTANTS = (
+    # --- models
+    Mutant(
+        "models",
+        "arguments that are nested too deeply reach the tool",
+        "coder/model.py",
+        "            if not level:\n                return\n",
+        "            if level is not None:\n                return\n",
+        "tests/coder/test_loop.py::test_arguments_that_are_nested_too_deeply_are_broken",
+    ),
+    Mutant(
+        "models",
+        "arguments that Python does not read end the turn",
+        "coder/gateway.py",
+        "            arguments = json.loads(arguments)\n        except (ValueError, RecursionError):\n",
+        "            arguments = json.loads(arguments)\n        except ValueError:\n",
+        "tests/coder/test_provider.py::test_arguments_that_are_nested_too_deeply_are_told_to_the_model",
+    ),
     # --- order
     Mutant(
         "order",
