@@ -25,5 +25,5 @@ def test_a_document_has_no_html_and_no_pictures_of_others(evil: str) -> None:
 
 @rows("evil", HOSTILE_MARKDOWN)
 def test_titles_steps_and_calls_bring_no_markup(evil: str) -> None:
-    parts = [Plan("p", [PlanEntry(evil, evil, evil)]), ToolCall("1", title=evil, kind=evil, status=evil)]  # type: ignore[arg-type]
+    parts = [Plan("p", [PlanEntry(evil, evil, evil)]), ToolCall("1", title=evil, kind=evil, status=evil)]
     assert set(live_markup(document(evil, parts))) == {"heading_open"}
