@@ -366,8 +366,10 @@ class Database:
             conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         listed = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
-        # Without a limit: how many rows are left out is known only after they and their owners were looked at.
-        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC"  # noqa: S608
+        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
+        # How many rows are left out is known only after they and their owners were looked at, and a negative limit is
+        # none for SQLite. The caller's is in it, so that one that SQLite cannot hold fails as everywhere.
+        values.append(-limit)
         with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
             wanted = (row[:-2] for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
             return decode_page(wanted, limit, as_text)
