@@ -246,11 +246,12 @@ def _in_json(found: re.Match[str]) -> str:
     return json.dumps(char)[1:-1]
 
 
-_MARKUP = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>~&$:=]")
+# Of a part of a line: at its begin, headings and lists need further characters.
+_MARKUP = re.compile(r"[\\`*_\[\]<>&|~$]")
 
 
 def markdown_line(text: SafeText) -> SafeText:
-    """One line as Markdown that shows it as it is."""
+    """A part of a line as Markdown that shows it as it is; something of ours has to stand before it."""
     return SafeText(_MARKUP.sub(r"\\\g<0>", text))
 
 
