@@ -51,7 +51,8 @@ def pytest_testnodedown(node: object) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
-    left_out = skipped + Counter(config.stash.get(_LEFT_OUT, {}))
+    others: dict[str, int] = config.stash.get(_LEFT_OUT, {})
+    left_out = skipped + Counter(others)
     of_runs = {run: count for run, count in left_out.items() if run in RUNS}
     missing = left_out - Counter(of_runs)
     terminalreporter.write_line(f"not tested here, for want of something: {_counted(missing.most_common())}")

@@ -9,6 +9,8 @@ Every screen takes `SafeText` alone. These functions make one:
 - `source_line`: a line of a file. Like `exact`, but blanks, tabs and backslashes are as they are.
 - `printed`: a command's terminal output, as it looked there, without colours.
 - `json_text`: any JSON value; invisible characters are JSON escapes.
+- `markdown_line`, `markdown_code`, `markdown_block`, `markdown_text`: parts of a Markdown document. In the first three
+  nothing is markup; in the last, what an author wrote as Markdown, there is no HTML and no picture.
 - `own` and `filled`: our own literals, with foreign texts in their placeholders.
 
 Widths, styles and streams belong to the screens.
@@ -31,6 +33,10 @@ __all__ = [
     "joined",
     "json_line",
     "json_text",
+    "markdown_block",
+    "markdown_code",
+    "markdown_line",
+    "markdown_text",
     "own",
     "part_of",
     "printed",
@@ -238,6 +244,42 @@ def _in_json(found: re.Match[str]) -> str:
     if char == "\n" or (char.isprintable() and char not in _BLANK):
         return char
     return json.dumps(char)[1:-1]
+
+
+# Of a part of a line: at its begin, headings and lists need further characters.
+_MARKUP = re.compile(r"[\\`*_\[\]<>&|~$]")
+
+
+def markdown_line(text: SafeText) -> SafeText:
+    """A part of a line as Markdown that shows it as it is; something of ours has to stand before it."""
+    return SafeText(_MARKUP.sub(r"\\\g<0>", text))
+
+
+def markdown_code(text: SafeText) -> SafeText:
+    """One line as Markdown that shows it as code; nothing where it is empty. A table wants its `|` escaped too."""
+    fence = _fence("`", text)
+    return filled("{0} {1} {0}" if "`" in text else "{0}{1}{0}", fence, text) if text else EMPTY
+
+
+def markdown_block(text: str, language: SafeText = EMPTY) -> SafeText:
+    """Lines as Markdown that shows them as they are, in a fence."""
+    return filled("{0}{1}\n{2}\n{0}", _fence("```", text), language, prose(text))
+
+
+def markdown_text(text: str) -> SafeText:
+    """Markdown of others: HTML is text, and a picture is a link that no page loads.
+
+    With code in it it is quoted: a fence that is not closed ends with the quotation, and not in what follows.
+    """
+    inert = SafeText(prose(text).replace("&", "&amp;").replace("<", "&lt;").replace("![", "\\!\\["))
+    has_fence = "```" in inert or "~~~" in inert
+    return filled("\n\n> {}", SafeText(inert.replace("\n", "\n> "))) if has_fence else inert
+
+
+def _fence(shortest: str, text: str) -> SafeText:
+    while shortest in text:
+        shortest += "`"
+    return SafeText(shortest)
 
 
 def own(text: str) -> SafeText:

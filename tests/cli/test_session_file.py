@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from accord.cli.session_transfer import SessionFile
+from accord.cli.status import CommandFailure
 from accord.trace import TraceWriter
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_sessions import listed
@@ -160,6 +162,20 @@ def test_what_a_file_says_was_allowed_allows_nothing(talked: Accord) -> None:
     # The agent asks, and does not leave it to the client, which would refuse the write too.
     assert [record["by"] for record in edit.of_type("permission")] == ["nobody"]
     assert (talked.cwd / "a.py").read_text(encoding="utf-8") == "x = 1\n"
+
+
+@pytest.mark.parametrize("field", ["created_at", "updated_at"])
+@pytest.mark.parametrize("time", [1e18, -1e18, float("inf"), float("nan")])
+def test_a_file_whose_time_no_date_can_express_is_refused(tmp_path: Path, field: str, time: float) -> None:
+    times = {"created_at": 1.0, "updated_at": 1.0, field: time}
+    header = {"accord": "session", "version": 1, "agent": "demo", "built_in": True, "session": "s", "cwd": "/"}
+    first = json.dumps({**header, "title": None, "prompt": None, **times, "state": None}) + "\n"
+    digest = hashlib.sha256(first.encode()).hexdigest()
+    path = tmp_path / "one.session"
+    path.write_text(first + json.dumps({"accord": "end", "events": 0, "sha256": digest}) + "\n", encoding="ascii")
+    with pytest.raises(CommandFailure) as caught:
+        SessionFile(path)
+    assert caught.value.cause == "SessionFile"
 
 
 def test_a_fifo_is_refused_at_once(accord: Accord) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
 from tests.cli.command import Accord, scripted
+from tests.cli.test_environment import records_file
 
 
 @pytest.fixture
@@ -35,6 +37,20 @@ def test_our_records_are_listed_without_starting_anything(talked: Accord) -> Non
     assert lines[0].split() == ["session", "name", "agent", "used", "known", "title"]
     assert lines[1].split()[1:3] == ["work", "demo"]
     assert "read a.py" in lines[1]
+
+
+def test_a_damaged_record_and_a_wrong_time_end_no_list(talked: Accord) -> None:
+    for name in ("damaged", "late"):
+        assert talked("run", "demo", "-s", name, "hi").status == 0
+    database = sqlite3.connect(records_file(talked), isolation_level=None)
+    database.execute("UPDATE records SET title = 7, session_id = 'broken' WHERE name = 'damaged'")
+    database.execute("UPDATE records SET updated_at = 1e18 WHERE name = 'late'")
+    database.close()
+    result = talked("sessions", "ls", "--json")
+    assert (result.status, [row["name"] for row in json.loads(result.stdout)]) == (0, ["late", "work"])
+    assert "broken" in result.stderr
+    table = talked("sessions")
+    assert (table.status, len(table.stdout.splitlines())) == (0, 3)
 
 
 def test_the_agent_s_list_is_merged_with_ours(talked: Accord) -> None:

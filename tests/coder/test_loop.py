@@ -13,6 +13,7 @@ import accord
 from accord.coder import make_agent
 from accord.coder.memory import STOPPED
 from accord.coder.model import (
+    MAX_NESTING,
     AnswerEnd,
     Delta,
     ModelBroken,
@@ -272,6 +273,20 @@ async def test_a_call_with_broken_arguments_or_an_unknown_name_fails_and_the_mod
     assert texts[1].startswith("There is no tool 'fly' in the mode code; there are read, search")
     assert texts[2].startswith("These are no arguments for read")
     assert "path" in texts[3]
+
+
+@pytest.mark.parametrize("depth", [MAX_NESTING, 900, 5_000])
+async def test_arguments_that_are_nested_too_deeply_are_broken(tmp_path: Path, depth: int) -> None:
+    deep: Any = {}
+    for number in range(depth):
+        deep = {"path": deep} if number % 2 else [deep]
+    agent, model = agent_with([ToolUse("1", "read", {"path": deep}), AnswerEnd("done")], say("Sorry."))
+    async with talk(agent, tmp_path) as talked:
+        turn = await talked.ask("go")
+
+        assert turn.stop_reason == "end_turn"
+        assert talked.tool.status == "failed"
+    assert model.results()[0].text.startswith("These arguments are no JSON object: ")
 
 
 # --- modes

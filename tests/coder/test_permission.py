@@ -60,6 +60,24 @@ async def test_what_must_not_be_read_is_not_found_either(tmp_path: Path) -> None
     assert model.results()[0].text == "open:1: needle"
 
 
+@pytest.mark.parametrize(
+    ("rule", "listed"),
+    [
+        ("deny read:secret", "open\nsrc/\n  keys/\n    a.key\n    b\n  main"),
+        ("deny read:src/keys/**", "open\nsecret\nsrc/\n  main"),
+        ("deny read:**/*.key", "open\nsecret\nsrc/\n  keys/\n    b\n  main"),
+        ("deny read:src/**", "open\nsecret"),
+    ],
+)
+async def test_what_must_not_be_read_is_not_listed_either(tmp_path: Path, rule: str, listed: str) -> None:
+    project(tmp_path, **dict.fromkeys(("secret", "open", "src/main", "src/keys/a.key", "src/keys/b"), "x"))
+    agent, model = agent_with(call("list", depth=3), say("Done."), rules=[rule])
+    async with talk(agent, tmp_path) as talked:
+        await talked.ask("go")
+
+    assert model.results()[0].text == listed
+
+
 @IN_EVERY_EDITION
 async def test_always_holds_for_the_session_and_over_a_restart(tmp_path: Path, edition: str) -> None:
     store = accord.MemoryStore()

@@ -126,6 +126,17 @@ async def test_arguments_that_are_no_json_are_told_to_the_model(tmp_path: Path) 
     assert "These arguments are no JSON object: {not json" in model.results()[0]
 
 
+@pytest.mark.parametrize("depth", [200, 900, 5_000])
+async def test_arguments_that_are_nested_too_deeply_are_told_to_the_model(tmp_path: Path, depth: int) -> None:
+    deep = f'{{"path": {"[" * depth}{"]" * depth}}}'
+    async with asking(tmp_path, ToolInvocation([("read", deep)]), Say("Sorry.")) as (talked, model):
+        turn = await talked.ask("go")
+
+        assert turn.stop_reason == "end_turn"
+        assert talked.tool.status == "failed"
+    assert "These arguments are no JSON object: " in model.results()[0]
+
+
 @pytest.mark.parametrize(
     ("step", "kind", "words"),
     [

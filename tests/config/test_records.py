@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import signal
 import sqlite3
@@ -16,7 +17,9 @@ from hypothesis import given, strategies as st
 
 from accord.config.records import ClientSessionRecord, Records, _open_once
 from accord.errors import StoreError
+from accord.stores.interface import clamped_time
 from tests.stores.meanwhile import meanwhile
+from tests.tables import rows
 
 
 @pytest.fixture
@@ -132,6 +135,48 @@ def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Records(path)
     assert caught.value.reason == "damaged"
+
+
+DAMAGES = (
+    "agent = x'ff'",
+    "session_id = 7",
+    "cwd = 7.5",
+    "name = x'ff'",
+    "title = 7",
+    "updated_at = 'yesterday'",
+    "created_at = x'00'",
+)
+STRANGE = (
+    "updated_at = 1e18",
+    "updated_at = 9e999",
+    "created_at = -9e999",
+    "title = cast(x'ff' as text)",
+    "owner = x'00'",
+)
+
+
+@rows("damage", [(each, True) for each in DAMAGES] + [(each, False) for each in STRANGE])
+def test_one_row_ends_no_list(path: Path, damage: tuple[str, bool]) -> None:
+    sql, is_left_out = damage
+    path.unlink(missing_ok=True)
+    with Records(path) as records:
+        for time, name in enumerate("abc", 1):
+            records.note("agent", name, "/", at=float(time))
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute(f"UPDATE records SET {sql} WHERE session_id = 'b'")  # noqa: S608
+        other.close()
+        found = {each.session_id: each for each in records.all()}
+        assert set(found) == ({"a", "c"} if is_left_out else {"a", "b", "c"})
+        assert records.left_out == ([] if not is_left_out else ["7" if "session_id" in sql else "b"])
+        for each in found.values():
+            assert clamped_time(each.updated_at) == each.updated_at
+            assert clamped_time(each.created_at) == each.created_at
+
+
+def test_a_time_is_checked_where_it_is_noted(records: Records) -> None:
+    for name, time in (("a", math.nan), ("b", 1e18)):
+        records.note("agent", name, "/", at=time)
+    assert {each.session_id: each.updated_at for each in records.all()} == {"a": 0.0, "b": clamped_time(1e18)}
 
 
 def test_a_locked_file_is_waited_for_and_then_told(records: Records, path: Path) -> None:

@@ -10,7 +10,16 @@ from accord.errors import NegotiationFailed, RemoteProtocolError, UnsupportedVer
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.transport import memory_pair
-from tests.connection.rig import EDITIONS, REQUEST_PARAMS, RESULTS, agent_handlers, initialize, talk, until
+from tests.connection.rig import (
+    BOUND_SECONDS,
+    EDITIONS,
+    REQUEST_PARAMS,
+    RESULTS,
+    agent_handlers,
+    initialize,
+    talk,
+    until,
+)
 from tests.tables import rows
 
 
@@ -174,6 +183,29 @@ async def test_a_false_two_is_recognised_as_v1() -> None:
         await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": result})
         assert (await calling).agent_capabilities.load_session is True
         assert connection.edition is V1
+
+
+@pytest.mark.parametrize("notice", [[], [{"jsonrpc": "2.0", "method": "_notice"}]], ids=["alone", "behind another"])
+async def test_a_june_agent_may_answer_initialize_in_a_batch(notice: list[Any]) -> None:
+    async with talk("client") as (connection, hand):
+        calling = asyncio.ensure_future(connection.initialize(REQUEST_PARAMS["v2_june"], timeout_seconds=BOUND_SECONDS))
+        asked = await hand.hear()
+        await hand.say([*notice, {"jsonrpc": "2.0", "id": asked["id"], "result": RESULTS["v2_june"]}])
+        await calling
+        assert connection.edition is V2_JUNE
+
+
+@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+async def test_where_no_proposed_edition_has_batches_the_answer_may_not_come_in_one(edition: Edition) -> None:
+    async with talk("client") as (connection, hand):
+        calling = asyncio.ensure_future(connection.initialize(REQUEST_PARAMS[edition.name], (edition,)))
+        asked = await hand.hear()
+        whole = {"jsonrpc": "2.0", "id": asked["id"], "result": RESULTS[edition.name]}
+        await hand.say([whole])
+        assert (await hand.hear())["error"]["code"] == -32600
+        assert not calling.done()
+        await hand.say(whole)
+        await calling
 
 
 async def test_an_answer_in_another_edition_fails_the_negotiation() -> None:

@@ -366,6 +366,20 @@ async def test_cancelling_an_answered_or_unknown_request_does_nothing() -> None:
         assert await hand.is_alive()
 
 
+async def test_a_request_is_cancelled_under_its_number_however_that_is_written() -> None:
+    started = asyncio.Event()
+
+    async def work(_: Any) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    async with initialized("agent", serving(work)) as (_, hand):
+        id_ = await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
+        await started.wait()
+        await hand.notify("$/cancel_request", {"requestId": float(id_)})
+        assert (await hand.answer_to(id_))["error"]["code"] == -32800
+
+
 async def test_ids_are_told_apart_by_type_when_a_request_is_cancelled() -> None:
     started = asyncio.Event()
 

@@ -132,11 +132,26 @@ async def test_strange_answers_hit_nobody() -> None:
         for wrong in strange:
             await hand.say({"jsonrpc": "2.0", "id": wrong, "result": {"sessionId": "wrong"}})
             await hand.say({"jsonrpc": "2.0", "id": wrong, "error": {"code": 1, "message": "wrong"}})
-        await hand.say(f'{{"jsonrpc":"2.0","id":{id_}.0,"result":{{"sessionId":"wrong"}}}}')
         assert await hand.is_alive()
         assert not calling.done()
+        assert connection.stray_answers == 2 * len(strange)
         await hand.say({"jsonrpc": "2.0", "id": id_, "result": {"sessionId": "right"}})
         assert (await calling).session_id == "right"
+
+
+@pytest.mark.parametrize("form", ["{}.0", "{}e0", "{}.000", "{}0e-1"])
+async def test_an_answer_is_that_to_the_call_of_the_same_number_however_it_is_written(form: str) -> None:
+    async with initialized("client") as (connection, hand):
+        calling = new_session(connection)
+        id_ = form.format((await hand.hear())["id"])
+        await hand.say(f'{{"jsonrpc":"2.0","id":{id_},"result":{{"sessionId":"right"}}}}')
+        assert (await calling).session_id == "right"
+        failing = new_session(connection)
+        id_ = form.format((await hand.hear())["id"])
+        await hand.say(f'{{"jsonrpc":"2.0","id":{id_},"error":{{"code":-32602,"message":"no"}}}}')
+        with pytest.raises(InvalidParams):
+            await failing
+        assert (connection.stray_answers, connection.counts.malformed) == (0, 0)
 
 
 async def test_a_second_answer_is_dropped() -> None:

@@ -147,7 +147,8 @@ UNANSWERED: dict[str, tuple[bytes, RequestId]] = {
     "error null and no result": (b'{"jsonrpc":"2.0","id":1,"error":null}', 1),
     "a result without an id": (b'{"jsonrpc":"2.0","result":{}}', None),
     "a result under null": (b'{"jsonrpc":"2.0","id":null,"result":{}}', None),
-    "a result under 1.0": (b'{"jsonrpc":"2.0","id":1.0,"result":{}}', None),
+    "a result under 1.5": (b'{"jsonrpc":"2.0","id":1.5,"result":{}}', None),
+    "a result under a fraction over int64": (b'{"jsonrpc":"2.0","id":1e300,"result":{}}', None),
     "a result under true": (b'{"jsonrpc":"2.0","id":true,"result":{}}', None),
     "a result under an object": (b'{"jsonrpc":"2.0","id":{"a":1},"result":{}}', None),
     "a result under an id over int64": (b'{"jsonrpc":"2.0","id":9223372036854775808,"result":{}}', None),
@@ -198,6 +199,8 @@ FINE: dict[str, tuple[bytes, ParsedMessage]] = {
     "a result beside error null": (b'{"jsonrpc":"2.0","id":1,"result":[],"error":null}', Result(1, b"[]")),
     "a result without a version": (b'{"id":"a","result":{}}', Result("a", b"{}")),
     "a result of another version": (b'{"jsonrpc":"1.0","id":1,"result":{}}', Result(1, b"{}")),
+    "a result under 1.0": (b'{"jsonrpc":"2.0","id":1.0,"result":{}}', Result(1, b"{}")),
+    "a result under -1e1": (b'{"jsonrpc":"2.0","id":-1e1,"result":{}}', Result(-10, b"{}")),
     "an error": (
         b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m","data":{"a":[1]}}}',
         Failure(1, ErrorObject(-32000, "m", {"a": [1]})),

@@ -10,6 +10,14 @@ MUTANTS = (
     # --- consent
     Mutant(
         "consent",
+        "a list names a file that must not be read",
+        "coder/tools/search.py",
+        "            if work.gate.may_list(",
+        "            if True or work.gate.may_list(",
+        "tests/coder/test_permission.py::test_what_must_not_be_read_is_not_listed_either",
+    ),
+    Mutant(
+        "consent",
         "a substitution between double quotes is text",
         "session/shell_word.py",
         '                self._dollar(word, quoted=True)\n            elif char == "`":\n'

@@ -77,7 +77,7 @@ MUTANTS = (
         "folders",
         "relative folders of PYTHONPATH are passed to our interpreter",
         "transport/interpreter.py",
-        "        changed.update({name: _absolute(given.get(name, \"\")) for name in _FOLDERS})\n",
+        '        changed.update({name: _absolute(given.get(name, "")) for name in _FOLDERS})\n',
         "",
         FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[variables]",
     ),

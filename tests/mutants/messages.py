@@ -11,6 +11,72 @@ CLOSE = "tests/connection/test_close.py::"
 BLOCKING = "tests/agent/test_blocking.py::"
 
 MUTANTS = (
+    # --- answers
+    Mutant(
+        "one answer",
+        "an answer under 3.0 is none to the call 3",
+        "jsonrpc/parse.py",
+        'named_id(value.get("id")), value.get',
+        'value.get("id"), value.get',
+        CALLS + "test_an_answer_is_that_to_the_call_of_the_same_number_however_it_is_written",
+    ),
+    Mutant(
+        "one answer",
+        'an answer under "3" is that to the call 3',
+        "jsonrpc/parse.py",
+        'named_id(value.get("id")), value.get',
+        'json.loads(str(value.get("id")).lower().replace("none", "null").replace("\'", \'"\')), value.get',
+        CALLS + "test_strange_answers_hit_nobody",
+    ),
+    Mutant(
+        "one answer",
+        "a June agent that answers initialize in a batch is not understood",
+        "connection/connection.py",
+        "        self._receiver.propose(wanted)\n",
+        "",
+        "tests/connection/test_handshake.py::test_a_june_agent_may_answer_initialize_in_a_batch",
+    ),
+    Mutant(
+        "one answer",
+        "a call that could not be written at once counts as sent",
+        "transport/streams.py",
+        "        return self._output_error is None\n",
+        "        return True\n",
+        "tests/connection/test_unread.py::test_each_of_several_calls_fails",
+    ),
+    Mutant(
+        "one answer",
+        "a call that could not be written later counts as sent",
+        "transport/streams.py",
+        "            self._take_unsent(unsent, self._loss)\n",
+        "            pass\n",
+        "tests/connection/test_unread.py::test_each_of_several_calls_fails",
+    ),
+    Mutant(
+        "one answer",
+        "a call that the peer has read fails with those that it has not",
+        "transport/write_buffer.py",
+        '        return data[data.rfind(b"\\n", 0, self._offset) + 1 :]\n',
+        '        return b\'{"jsonrpc":"2.0","id":0,"method":\\n\' + data\n',
+        "tests/connection/test_unread.py::test_a_call_that_the_peer_has_read_is_answered_after_others_have_failed",
+    ),
+    # --- models
+    Mutant(
+        "models",
+        "arguments that are nested too deeply reach the tool",
+        "coder/model.py",
+        "            if not level:\n                return\n",
+        "            if level is not None:\n                return\n",
+        "tests/coder/test_loop.py::test_arguments_that_are_nested_too_deeply_are_broken",
+    ),
+    Mutant(
+        "models",
+        "arguments that Python does not read end the turn",
+        "coder/gateway.py",
+        "            arguments = json.loads(arguments)\n        except (ValueError, RecursionError):\n",
+        "            arguments = json.loads(arguments)\n        except ValueError:\n",
+        "tests/coder/test_provider.py::test_arguments_that_are_nested_too_deeply_are_told_to_the_model",
+    ),
     # --- order
     Mutant(
         "order",

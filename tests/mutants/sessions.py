@@ -10,6 +10,39 @@ KILLED_COPIES = "tests/cli/test_killed_copies.py::"
 WRONG_VALUES = "tests/agent/test_wrong_values.py::"
 
 MUTANTS = (
+    # --- listed
+    Mutant(
+        "listed",
+        "one row that cannot be read ends a list",
+        "stores/text.py",
+        "            page.left_out.append(str(error.session_id))\n            continue\n",
+        "            raise StoreError(str(error)) from error\n",
+        "tests/stores/test_damaged_rows.py::test_an_agent_lists_its_sessions_beside_a_damaged_one",
+    ),
+    Mutant(
+        "listed",
+        "a time that no date can express stands in a record",
+        "stores/interface.py",
+        'msgspec.structs.force_setattr(self, "updated_at", clamped_time(self.updated_at))',
+        "pass",
+        "tests/stores/test_damaged_rows.py::test_every_time_has_a_date",
+    ),
+    Mutant(
+        "listed",
+        "a list goes on behind the time that is shown",
+        "stores/text.py",
+        "encode_cursor(float(row[5]), record.id)",
+        "encode_cursor(record.updated_at, record.id)",
+        "tests/stores/test_damaged_rows.py::test_times_behind_the_last_date_are_listed_once",
+    ),
+    Mutant(
+        "listed",
+        "one damaged record of the command ends its list",
+        "config/records.py",
+        "                self.left_out.append(str(row[1]))",
+        "                raise",
+        "tests/config/test_records.py::test_one_row_ends_no_list",
+    ),
     # --- kept
     Mutant(
         "kept",
@@ -239,8 +272,8 @@ MUTANTS = (
         "one owner",
         "a session that another process has open is pruned",
         "stores/database.py",
-        " for number, id_, owner in rows if not is_held(self._owners, owner)]\n",
-        " for number, id_, _ in rows]\n",
+        "                if not is_held(self._owners, owner):\n                    self._erase",
+        "                if owner != number:\n                    self._erase",
         "tests/stores/test_unprompted.py::test_a_session_that_another_process_has_open_is_listed_and_not_pruned",
     ),
     Mutant(

@@ -18,6 +18,8 @@ from accord.session.notebook import (
     conversation_markdown,
 )
 from accord.session.tool import Diff, FileChange, Shown, TerminalView
+from tests.live_markdown import HOSTILE_MARKDOWN, live_markup
+from tests.tables import rows
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">\x1b[31m & "quoted" \u202e'
 
@@ -87,6 +89,12 @@ def test_markdown_has_neither_html_nor_pictures_nor_a_way_out_of_its_fences() ->
         outside += part.split("`````", 1)[1]
     assert "<img" not in outside.replace("\\<img", "")
     assert "![](" not in outside
+
+
+@rows("evil", HOSTILE_MARKDOWN)
+def test_markdown_shows_html_and_pictures_as_text(evil: str) -> None:
+    page = conversation_markdown(evil, everywhere(evil), terminals(evil), evil)
+    assert not {"html_inline", "html_block", "image"} & set(live_markup(page))
 
 
 @pytest.mark.parametrize("show", [conversation_html, conversation_markdown])

@@ -21,6 +21,7 @@ from accord.trace.imports.recognition import recognise
 from accord.trace.index import RowFilter, TraceIndex
 from accord.trace.reader import open_trace
 from tests.limits import limit
+from tests.live_markdown import HOSTILE_MARKDOWN, live_markup
 from tests.tables import rows
 from tests.trace.traces import (
     AGENT,
@@ -333,6 +334,45 @@ def test_the_ends_of_a_faulty_text_bring_no_heading_into_the_document(tmp_path: 
     assert [each for each in document.splitlines() if each.startswith("# ")] == ["# t"]
 
 
+def with_everywhere(path: Path, word: str) -> str:
+    """The document of a trace that has a text in every place where an end may put one."""
+    faulty = json.loads(text(AGENT, word, fault="not-json"))
+    stray = {"type": "stderr", "t": 101.0, "conn": 1, "from": "agent", "raw": word}
+    call = {"toolCallId": word, "title": word, "kind": word, "status": word, "locations": [{"path": word}]}
+    updates = (
+        {"sessionUpdate": "plan", "entries": [{"content": word, "status": word, "priority": "high"}]},
+        {"sessionUpdate": "tool_call", **call},
+    )
+    params = [{"sessionId": "s1", "update": update} for update in updates]
+    write(
+        path,
+        header(),
+        *handshake(),
+        text(CLIENT, request(9, "session/prompt", sessionId="s1", prompt=[{"type": "text", "text": word}])),
+        text(AGENT, chunk("s1", word)),
+        *(text(AGENT, {"jsonrpc": "2.0", "method": "session/update", "params": each}) for each in params),
+        text(CLIENT, request(51, word)),
+        text(AGENT, error(51, -32601, word)),
+        text(AGENT, chunk(word, word)),
+        *(json.dumps(each).encode() + b"\n" for each in ({**faulty, "from": word, "to": word}, stray, stray)),
+    )
+    return export(path, "md")
+
+
+@pytest.mark.parametrize("evil", HOSTILE_MARKDOWN)
+def test_nothing_of_others_is_markup_in_the_document(tmp_path: Path, evil: str) -> None:
+    name = evil.replace("/", "").replace("\n", "")
+    document, harmless = with_everywhere(tmp_path / name, evil), with_everywhere(tmp_path / "u", "harmless")
+    assert live_markup(document) == live_markup(harmless)
+    assert set(live_markup(harmless)) == {"heading_open", "em_open"}
+
+
+@pytest.mark.parametrize("secret", ["sk-abcdefgh12345678", "https://a.b/c#access_token=abcdefgh", "MY_TOKEN=abcdefgh"])
+def test_a_secret_is_masked_wherever_it_stands_in_the_document(tmp_path: Path, secret: str) -> None:
+    with_everywhere(tmp_path / "t", secret)
+    assert "abcdefgh" not in export(tmp_path / "t", "md", is_masked=False)
+
+
 def test_a_recording_of_another_tool_is_no_test_yet() -> None:
     with plain_trace(SAMPLES / "zed.json") as trace, pytest.raises(TraceFileError):
         export(trace.path, "pytest", format_=trace.format)
@@ -343,6 +383,15 @@ def test_a_test_of_a_file_with_any_name_is_a_module(tmp_path: Path) -> None:
     source = export(write(tmp_path / name, header(), *handshake()), "pytest")
     compile(source, "test_it.py", "exec", dont_inherit=True)
     assert repr(name) in source
+
+
+@pytest.mark.parametrize("name", [b"\xff.jsonl", b"a\xed\xa0\x80b", "\u2028\x85\x0c\ttalk é".encode(), b"a\rb\nc"])
+def test_a_test_of_a_file_whose_name_is_not_utf_8_is_a_module(tmp_path: Path, name: bytes) -> None:
+    path = write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)), header(), *handshake())
+    source = export(path, "pytest").encode()
+    code = compile(source, "test_it.py", "exec", dont_inherit=True)
+    constants = [each for each in code.co_consts if hasattr(each, "co_consts")]
+    assert os.fsdecode(name) in constants[0].co_consts
 
 
 def test_the_test_has_an_answer_for_each_question() -> None:

@@ -97,6 +97,12 @@ def test_ids_of_another_connection_or_another_type_pair_nothing(tmp_path: Path) 
         assert index.kind(4) == RecordKind.ERROR
 
 
+def test_an_answer_under_the_same_number_that_is_written_with_a_fraction_is_a_partner(tmp_path: Path) -> None:
+    answer = '{"jsonrpc":"2.0","id":1.0,"result":{}}'
+    with TraceIndex.open(write(tmp_path / "t", header(), text(CLIENT, request(1, "x")), text(AGENT, answer))) as index:
+        assert [index.partner(row) for row in range(1, 3)] == [2, 1]
+
+
 def test_an_id_that_is_used_again_pairs_again(tmp_path: Path) -> None:
     again = [text(CLIENT, request(1, "a")), text(AGENT, result(1))]
     with TraceIndex.open(write(tmp_path / "t", header(), *again, *again)) as index:

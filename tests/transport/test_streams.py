@@ -112,7 +112,7 @@ async def test_much_of_one_turn_leaves_before_the_turn_ends(
     await ends.transport.close()
 
 
-def _fail(error: OSError | None) -> None:
+def _fail(error: OSError | None, _: bytes) -> None:
     pytest.fail(f"writing failed: {error}")
 
 

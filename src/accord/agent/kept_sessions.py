@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Iterable
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -32,7 +31,7 @@ from accord.session.event import (
     WorkError,
 )
 from accord.session.replay import Outline, Replay
-from accord.stores.interface import SessionRecord, Store
+from accord.stores.interface import SessionRecord, Store, date_of
 
 __all__ = ["SessionList", "healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
 
@@ -148,6 +147,8 @@ class SessionList:
         page = await self._store.list_sessions(
             cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False, **owned
         )
+        if page.left_out:
+            log.warning("left out of the list, as their records are damaged: %s", ", ".join(map(ascii, page.left_out)))
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def prune(self) -> None:
@@ -165,5 +166,5 @@ class SessionList:
 
 
 def _summary(record: SessionRecord) -> SessionSummary:
-    updated_at = datetime.fromtimestamp(record.updated_at, UTC).isoformat(timespec="milliseconds")
+    updated_at = date_of(record.updated_at).isoformat(timespec="milliseconds")
     return SessionSummary(record.id, record.cwd, list(record.roots), record.title, updated_at.replace("+00:00", "Z"))

@@ -127,6 +127,11 @@ class SessionIndex:
         """All sessions of this directory, or all; the last used first. Includes those without a prompt."""
         return self._read(lambda records: records.all(None if everywhere else ".", agent))
 
+    def remark_left_out(self) -> None:
+        """Say which records the last look left out, as they are damaged."""
+        for each in self._reader.left_out if self._reader is not None else ():
+            remark(filled("left out, as its record is damaged: {}", each))
+
     def forget(self, record: ClientSessionRecord) -> bool:
         """Drop a record; returns whether it existed."""
         try:

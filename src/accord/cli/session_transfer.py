@@ -36,7 +36,7 @@ from accord.errors import StoreError
 from accord.session.event import Event
 from accord.session.transcript import Transcript
 from accord.stores import SessionRecord, SqliteStore, default_path, is_draft
-from accord.stores.interface import PAGE_EVENTS
+from accord.stores.interface import PAGE_EVENTS, clamped_time
 from accord.stores.text import decode_event, encode_event
 from accord.stores.transfer import copy_session
 
@@ -179,7 +179,8 @@ class SessionFile:
             raise self._bad(f"a later version of Accord has written it (version {version}); update Accord")
         try:
             header = msgspec.convert(found, SessionHeader)
-            valid = header.version == VERSION and math.isfinite(header.created_at) and math.isfinite(header.updated_at)
+            moments = (header.created_at, header.updated_at)
+            valid = header.version == VERSION and all(clamped_time(each) == each for each in moments)
             state = header.state_bytes
         except (msgspec.ValidationError, ValueError) as error:
             raise self._bad("its first line is not that of a session") from error

@@ -254,7 +254,7 @@ def _use(part: ToolCallPart) -> ToolUse:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = None
     if isinstance(arguments, dict):
         return ToolUse(part.tool_call_id, part.tool_name, arguments)
@@ -277,7 +277,7 @@ def _translated_errors(name: str) -> Iterator[None]:
         yield
     except exceptions.ModelAPIError as error:
         raise _translated(error, name) from error
-    except (exceptions.UnexpectedModelBehavior, exceptions.AgentRunError, ValidationError, ValueError) as error:
+    except (exceptions.UnexpectedModelBehavior, exceptions.AgentRunError, ValueError, RecursionError) as error:
         raise ModelBroken(f"The response of the model {name} is no answer: check its address, or try again") from error
     except exceptions.UserError as error:
         raise ModelRefused(f"The model {name} cannot be asked like this: {error}") from error

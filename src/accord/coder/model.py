@@ -31,6 +31,8 @@ EFFORTS = (DEFAULT_EFFORT, "off", "minimal", "low", "medium", "high", "xhigh")
 """How much a model may think: as its provider has it, not at all, or a level."""
 
 CHARACTERS_PER_TOKEN = 4
+MAX_NESTING = 100
+"""How many levels deep the arguments of a tool call may be."""
 PICTURE_TOKENS = 1_500
 
 
@@ -45,12 +47,24 @@ class Picture(msgspec.Struct, omit_defaults=True):
 
 
 class ToolUse(msgspec.Struct, omit_defaults=True):
-    """A tool call, whole. `broken` is the model's own text where its arguments are no JSON object."""
+    """A tool call, whole. `broken` is the model's own text where its arguments are no JSON object.
+
+    Arguments that are nested too deeply, which not every encoder and provider takes, are broken too.
+    """
 
     id: str
     name: str
     arguments: dict[str, Any] = {}
     broken: str | None = None
+
+    def __post_init__(self) -> None:
+        level: list[Any] = [self.arguments]
+        for _ in range(MAX_NESTING):
+            level = [below for each in level for below in (each.values() if isinstance(each, dict) else each)]
+            level = [each for each in level if isinstance(each, dict | list | tuple)]
+            if not level:
+                return
+        self.arguments, self.broken = {}, f"they are nested more than {MAX_NESTING} levels deep"
 
 
 class ToolResult(msgspec.Struct, omit_defaults=True):

@@ -88,6 +88,11 @@ class PermissionGate:
         rules = resolve_rules(self._rules, self._resolver.roots)
         return judge(rules, subject, default="allow").effect != "deny"
 
+    def may_list(self, path: str, *, is_folder: bool) -> bool:
+        """Whether a list may name a file or a folder: a folder unless all that it has may not be read."""
+        # A name that no pattern spells stands for any.
+        return self.may_read(f"{path}/\ufffc" if is_folder else path)
+
     async def permit_host(self, call: Tool, host: str, private: str | None) -> None:
         """Return if a page of a host may be read. `private` describes a host outside of the public web; else None.
 

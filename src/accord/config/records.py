@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import math
+import functools
 import os
 import sqlite3
 import stat
@@ -21,8 +21,9 @@ from typing import Any, Self
 
 from accord.config.paths import ConfigPaths
 from accord.errors import StoreError
-from accord.stores.errors import damaged, of_sqlite, of_system, sqlite_reason
+from accord.stores.errors import of_sqlite, of_system, sqlite_reason
 from accord.stores.folder import make_private
+from accord.stores.interface import clamped_time
 from accord.stores.owner import StoreOwner, is_held, open_owner, owners_folder
 from accord.time_scale import scaled
 
@@ -112,7 +113,11 @@ class Records:
     ) -> None:
         place = ConfigPaths.here().records_file if path is None else Path(path)
         self._path = str(place)
+        self.left_out: list[str] = []
+        """The ids of the rows that the last look found, and that Accord has not written."""
         self._connection = _open(place, busy_seconds, _open_to_read if read_only else _open_once)
+        # As bytes of a file name are decoded: by default one text of other bytes ends a whole list.
+        self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="surrogateescape")
         self._owner: StoreOwner | None = None
         self._owners = owners_folder(place)
         version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -157,7 +162,7 @@ class Records:
         Give `key` for a session that was made just now: a new session of an id that was used before gets the new key.
         A record never becomes older: of two processes the later one counts.
         """
-        moment = time.time() if at is None else at
+        moment = clamped_time(time.time() if at is None else at)
         owner = self._own() if opened else None
         place = _column_text(_place(cwd))
         with self._transaction():
@@ -232,13 +237,14 @@ class Records:
         sql = f"SELECT {self._columns} FROM records WHERE {where} {order}"  # noqa: S608 - our own words
         with self._transaction("DEFERRED"):
             rows = self._connection.execute(sql, tuple(given.values())).fetchall()
-        try:
-            return [self._record(row) for row in rows]
-        except ValueError as error:
-            raise damaged(self._path) from error
-
-    def _record(self, row: Sequence[Any]) -> ClientSessionRecord:
-        return _record(row, is_open=row[-1] is not None and is_held(self._owners, row[-1]))
+        found: list[ClientSessionRecord] = []
+        self.left_out = []
+        for row in rows:
+            try:
+                found.append(_record(row, is_open=row[-1] is not None and is_held(self._owners, row[-1])))
+            except ValueError:
+                self.left_out.append(str(row[1]))
+        return found
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
@@ -414,9 +420,9 @@ def _record(row: Sequence[Any], *, is_open: bool) -> ClientSessionRecord:
     if not (
         all(isinstance(each, str) for each in needed)
         and all(each is None or isinstance(each, str) for each in optional)
-        and all(isinstance(each, float) and math.isfinite(each) for each in moments)
+        and all(isinstance(each, float) for each in moments)
     ):
         raise ValueError("this row was not written by Accord")
     return ClientSessionRecord(
-        agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, bool(prompted), is_open
+        *(agent, session_id, cwd, name, title, *map(clamped_time, moments), key, prompt, bool(prompted), is_open)
     )

@@ -49,7 +49,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
 from accord.time_scale import scaled
-from accord.transport.interface import Transport, receive_into
+from accord.transport.interface import Transport, receive_into, report_unsent
 
 __all__ = ["Connection"]
 
@@ -114,6 +114,7 @@ class Connection:
         self._lanes = Lanes(self, self._budget, lambda error: self._receiver.failed(error))  # noqa: PLW0108 - it is made below
         self._outgoing = OutgoingCalls(pending, self._sender, self._lanes, self._budget, self._codec)
         self._outgoing.own(self)
+        report_unsent(transport, self._outgoing.lose)
         self._incoming = IncomingRequests(pending, self._sender, self._budget, self._codec)
         self._receiver = Receiver(
             side,
@@ -285,8 +286,10 @@ class Connection:
         Raises:
             NegotiationFailed: The answer selects none of `editions`.
         """
+        wanted = self._editions if editions is None else editions
+        self._receiver.propose(wanted)
         raw = await self._call("initialize", params, Any, None, timeout_seconds)
-        edition = select_as_client(raw, self._editions if editions is None else editions, strict=self.strict)
+        edition = select_as_client(raw, wanted, strict=self.strict)
         try:
             result = self._codec.convert(edition.initialize.result, raw)
         except Misfit as misfit:
@@ -450,7 +453,7 @@ class Connection:
         await self._stop(None)
 
     def _running(self) -> list[asyncio.Future[Any]]:
-        return [*self._lanes.tasks(), *self._incoming.tasks(), *self._sender.tasks()]
+        return [*self._lanes.tasks(), *self._incoming.tasks(), *self._outgoing.tasks(), *self._sender.tasks()]
 
     async def _stop(self, caller: asyncio.Task[Any] | None) -> None:
         self._incoming.stop()

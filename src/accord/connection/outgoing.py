@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -25,6 +26,9 @@ from accord.protocol.salvage import Misfit
 
 __all__ = ["Call", "OutgoingCalls", "Withdrawal", "check_params"]
 
+
+# The calls of a text or of several, each at the begin of a line, as `request_head` writes them.
+_CALLS = re.compile(rb'(?m)^\{"jsonrpc":"2\.0","id":(\d+),"method":')
 
 # Replaced when a call has to wait: a server has thousands of connections on which none ever does.
 _NO_TURNS: deque[asyncio.Future[None]] = deque(maxlen=0)
@@ -79,6 +83,7 @@ class OutgoingCalls:
         self._turns = _NO_TURNS
         self._owner: object = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._losing: asyncio.Task[None] | None = None
         self.cancels = False
         self.strays = 0
 
@@ -257,6 +262,22 @@ class OutgoingCalls:
             )
 
     # --- ends
+
+    def lose(self, unsent: bytes, loss: Callable[[], Awaitable[AccordError]]) -> None:
+        """Fail the calls in texts that the transport took and cannot write any more; others may still be answered."""
+        ids = [int(each) for each in _CALLS.findall(unsent)]
+        if ids:
+            self._losing = asyncio.get_running_loop().create_task(self._lose(ids, loss))
+
+    async def _lose(self, ids: list[int], loss: Callable[[], Awaitable[AccordError]]) -> None:
+        error = await loss()
+        for id_ in ids:
+            call = self._pending.settle(id_)
+            if isinstance(call, Call):
+                self.deliver(call, copy.copy(error))
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        return [] if self._losing is None or self._losing.done() else [self._losing]
 
     def fail_inside(self) -> None:
         """The stretched budget is spent: calls that handlers wait for cannot be answered any more."""

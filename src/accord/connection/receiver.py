@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn
 
 from accord.connection.budget import OVERHEAD_BYTES, Budget
@@ -40,6 +40,7 @@ from accord.jsonrpc.message import (
     ParsedMessage,
     Request,
     Result,
+    named_id,
 )
 from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import BatchAnswer
@@ -115,6 +116,11 @@ class Receiver:
         self._requests = {}
         self._outgoing.cancels = edition.cancels_requests
         self.on_edition()
+
+    def propose(self, editions: Sequence[Edition]) -> None:
+        """One of these will be agreed on: until then their batches are read, as the answer may come in one."""
+        if self._edition is None:
+            self._rules = MessageRules(null_ids=True, batches=any(each.rules.batches for each in editions))
 
     # --- texts
 
@@ -361,7 +367,7 @@ class Receiver:
 
     def _take_cancel(self, params: JsonText | None) -> None:
         value = _plain(params)
-        id_ = value.get("requestId") if isinstance(value, dict) else None
+        id_ = named_id(value.get("requestId")) if isinstance(value, dict) else None
         if type(id_) in (int, str):
             meta = value.get("_meta")
             self._incoming.cancel(id_, WithdrawnByPeer(meta) if isinstance(meta, dict) else None)

@@ -19,10 +19,21 @@ __all__ = [
     "Request",
     "RequestId",
     "Result",
+    "named_id",
 ]
 
 RequestId: TypeAlias = int | str | None
 """Compared by type and value: `1` and `"1"` are two ids. Fractions and booleans are none."""
+
+
+def named_id(value: Any) -> Any:
+    """The id that a peer means where it names one of ours: `3.0` is `3`.
+
+    JSON-RPC 2.0, 5: the id of an answer is "the same as the value of the id member in the Request". JSON has one type
+    of number, and some encoders write all of them with a fraction; the string `"3"` is another value.
+    """
+    return int(value) if type(value) is float and value.is_integer() else value
+
 
 JsonText: TypeAlias = bytes | msgspec.Raw
 

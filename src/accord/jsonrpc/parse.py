@@ -24,6 +24,7 @@ from accord.jsonrpc.message import (
     Request,
     RequestId,
     Result,
+    named_id,
 )
 
 __all__ = ["MAX_BATCH_ENTRIES", "parse"]
@@ -161,7 +162,7 @@ def _judge_request(value: dict[str, Any], rules: MessageRules) -> ParsedMessage:
 
 def _judge_answer(value: dict[str, Any]) -> ParsedMessage:
     # Accepted without "jsonrpc": a call waits for it, and it can mean nothing else.
-    id_, error = value.get("id"), value.get("error")
+    id_, error = named_id(value.get("id")), value.get("error")
     if id_ is not None and not _is_id(id_):
         return Malformed("an answer under an invalid id")
     # Some peers write both keys, one of them null.

@@ -14,13 +14,14 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
 from accord.errors import LocalProtocolError
+from accord.stores.interface import date_of
 
 __all__ = ["Authenticate", "Credentials", "Principal", "TokenFile", "anyone", "one_token"]
 
@@ -158,7 +159,7 @@ class TokenFile:
             TokenFile(place)
             document = msgspec.json.decode(place.read_bytes(), type=_Document)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        expires = None if expires_at is None else datetime.fromtimestamp(expires_at, UTC)
+        expires = None if expires_at is None else date_of(expires_at)
         document.tokens.append(_Entry(name, _digest(token), expires, root))
         text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
         # Replaced as a whole: a server that reads meanwhile has the old file or the new one.

@@ -10,7 +10,17 @@ import difflib
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from accord.display import exact, json_text, printed, prose, source_line
+from accord.display import (
+    exact,
+    json_text,
+    markdown_block,
+    markdown_line,
+    markdown_text,
+    own,
+    printed,
+    prose,
+    source_line,
+)
 from accord.session.content import Audio, Block, Image, Link, Text
 from accord.session.entry import CompactionEntry, Entry, Message, Plan, TerminalEntry, ToolCall
 from accord.session.event import Cost, StopReason, TokenUsage, UsageChanged
@@ -131,14 +141,14 @@ def conversation_markdown(title: str, entries: Sequence[Entry], terminals: Termi
 def _entry_markdown(entry: Entry, terminals: Terminals) -> str:
     match entry:
         case Message(speaker="thought"):
-            return "\n".join(f"> {line}" for line in _inert(_clipped(_words(entry.content))).splitlines())
+            return "\n".join(f"> {line}" for line in markdown_text(_clipped(_words(entry.content))).splitlines())
         case Message():
-            return (
-                f"**{_plain(_SPEAKERS.get(entry.speaker, entry.speaker))}:** {_inert(_clipped(_words(entry.content)))}"
-            )
+            speaker = _plain(_SPEAKERS.get(entry.speaker, entry.speaker))
+            return f"**{speaker}:** {markdown_text(_clipped(_words(entry.content)))}"
         case ToolCall():
-            inside = [line for item in entry.content for line in _item_lines(item, terminals)]
-            return "\n\n".join([f"- {_plain(_head(entry))}", *([_fenced(inside)] if inside else [])])
+            inside = "\n".join(line for item in entry.content for line in _item_lines(item, terminals))
+            head = f"- {_plain(_head(entry))}"
+            return f"{head}\n\n{markdown_block(inside, own('text'))}" if inside else head
         case Plan():
             return "\n".join(f"- {_plain(f'{_mark(each.status)} {each.content}')}" for each in entry.entries)
         case CompactionEntry():
@@ -161,22 +171,8 @@ def _item_lines(item: ToolContent, terminals: Terminals) -> Iterator[str]:
             return
 
 
-def _fenced(lines: list[str]) -> str:
-    text = "\n".join(lines)
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}text\n{text}\n{fence}"
-
-
 def _plain(text: str) -> str:
-    """One line in which nothing is markup."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]()#+-.!|<>~&$" else char for char in _clipped(exact(text)))
-
-
-def _inert(text: str) -> str:
-    """Markdown of others: HTML is text, and a picture is a link that no page loads."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("![", "\\!\\[")
+    return markdown_line(exact(text, MAX_CHARACTERS))
 
 
 # --- both

@@ -7,13 +7,13 @@ session are one row, a line per event: a row per event would take about twice as
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -32,7 +32,15 @@ from accord.stores.errors import (
     unknown_session,
 )
 from accord.stores.folder import make_private
-from accord.stores.interface import IS_DRAFT, PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord, is_draft
+from accord.stores.interface import (
+    IS_DRAFT,
+    PAGE_BYTES,
+    PAGE_EVENTS,
+    SessionPage,
+    SessionRecord,
+    clamped_time,
+    is_draft,
+)
 from accord.stores.owner import StoreOwner, claiming, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
@@ -47,7 +55,7 @@ from accord.stores.schema import (
     schema_version,
     set_up,
 )
-from accord.stores.text import decode_cursor, decode_event, encode_cursor, has_prompt
+from accord.stores.text import decode_cursor, decode_events, decode_page, has_prompt
 
 __all__ = ["Batch", "Database"]
 
@@ -82,6 +90,8 @@ class Database:
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        # As bytes of a file name are decoded: by default one text of other bytes ends a whole list.
+        connection.text_factory = functools.partial(str, encoding="utf-8", errors="surrogateescape")
         # A file that cannot be written cannot be migrated either, and its sessions have no owners.
         self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
         self._prompted_column = "prompted" if schema_version(connection) >= PROMPTED_SINCE else "1"
@@ -230,7 +240,7 @@ class Database:
             if title is not UNSET:
                 execute("UPDATE sessions SET title = ? WHERE number = ?", (title and as_stored(title), number))
             if updated_at is not UNSET:
-                execute("UPDATE sessions SET updated_at = ? WHERE number = ?", (float(updated_at), number))
+                execute("UPDATE sessions SET updated_at = ? WHERE number = ?", (clamped_time(updated_at), number))
             if state is None:
                 execute("DELETE FROM states WHERE session = ?", (number,))
             elif state is not UNSET:
@@ -297,7 +307,7 @@ class Database:
             lines = list(self._lines(number, after, through))
         if len(lines) != max(through - after, 0):
             raise damaged(self._path)
-        return self._decode(session_id, lines)
+        return decode_events(lines, self._path, session_id)
 
     def read_page(self, session_id: str, after: int) -> list[Event]:
         """The next events behind a position, up to the limits of a page."""
@@ -314,7 +324,7 @@ class Database:
                 page.append(line)
         if not page and after < length:
             raise damaged(self._path)
-        return self._decode(session_id, page)
+        return decode_events(page, self._path, session_id)
 
     def _lines(self, number: int, after: int, through: int) -> Iterator[bytes]:
         """The texts of the events `after + 1` to `through`; rows are fetched one by one, and none too many."""
@@ -329,21 +339,8 @@ class Database:
                 yield from lines[reached - start : through - start]
                 reached = last
 
-    def _decode(self, session_id: str, lines: list[bytes]) -> list[Event]:
-        try:
-            return [decode_event(line) for line in lines]
-        except StoreError as error:
-            sentence = f"{self._path}: {error}"
-            raise StoreError(sentence, reason=error.reason, path=self._path, session_id=session_id) from error
-
     def list_sessions(
-        self,
-        cwd: str | None,
-        cursor: str | None,
-        limit: int,
-        *,
-        unprompted: bool = True,
-        principal: str | None = None,
+        self, cwd: str | None, cursor: str | None, limit: int, *, unprompted: bool = True, principal: str | None = None
     ) -> SessionPage:
         """One page, the last updated first; without `unprompted` those that were prompted or that a process owns."""
         limit = max(limit, 1)
@@ -362,15 +359,14 @@ class Database:
         if not unprompted:
             conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
         names = f"{COLUMNS}, {self._principal_column}, {self._owner_column}, {self._prompted_column}"
-        sql = f"SELECT {names} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
-        # How many rows are left out is known only after their owners were checked.
-        values.append(limit + 1 if unprompted else -1)
+        where = " AND ".join(conditions)
+        sql = f"SELECT {names} FROM sessions WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
+        # How many rows are left out is known only after they and their owners were looked at, and a negative limit is
+        # none for SQLite. The caller's is in it, so that one that SQLite cannot hold fails as everywhere.
+        values.append(-limit)
         with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
-            wanted = (row for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
-            rows = list(islice(wanted, min(limit + 1, sys.maxsize)))
-        records = [as_record(row[:-2]) for row in rows[:limit]]
-        has_more = len(rows) > limit
-        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
+            wanted = (row[:-2] for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
+            return decode_page(wanted, limit, as_text)
 
     def fork(self, session_id: str, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
@@ -413,10 +409,14 @@ class Database:
             return []
         with self._transaction():
             rows = self._connection.execute(sql, (before,)).fetchall()
-            gone = [(number, as_text(id_)) for number, id_, owner in rows if not is_held(self._owners, owner)]
-            for number, _ in gone:
-                self._erase(number)
-        return [session_id for _, session_id in gone if not is_draft(session_id)]
+            gone: list[str] = []
+            for number, id_, owner in rows:
+                if not is_held(self._owners, owner):
+                    self._erase(number)
+                    # An id that another program has written is nobody's.
+                    with contextlib.suppress(ValueError):
+                        gone.append(as_text(id_))
+        return [session_id for session_id in gone if not is_draft(session_id)]
 
     def _erase(self, number: int) -> None:
         for sql in (

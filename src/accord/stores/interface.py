@@ -1,6 +1,7 @@
 """The interface of every store, and the types of its results."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -16,6 +17,8 @@ __all__ = [
     "SessionPage",
     "SessionRecord",
     "Store",
+    "clamped_time",
+    "date_of",
     "is_draft",
 ]
 
@@ -32,10 +35,26 @@ def is_draft(session_id: str) -> bool:
     return session_id.startswith(DRAFT)
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The first and the last second that a date can express: those of the years 1 and 9999.
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
+
+
+def clamped_time(seconds: float) -> float:
+    """The nearest time that a date can express; 0 for NaN."""
+    return 0.0 if seconds != seconds else float(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))  # noqa: PLR0124
+
+
+def date_of(seconds: float) -> datetime:
+    """The date of a time in seconds since 1970, in UTC; of any number."""
+    return _EPOCH + timedelta(seconds=clamped_time(seconds))
+
+
 class SessionRecord(msgspec.Struct, frozen=True):
     """The facts about a session that need no reading of its log.
 
-    Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never change.
+    Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. One that no date can express is
+    clamped, wherever a record is made: a file or a clock may be wrong. `cwd` and `roots` never change.
     `events` is the length of the log, which the store counts; a caller's value is ignored. `principal` is the user of
     a server to whom the session belongs, "" where there is only one; it never changes either.
     """
@@ -49,12 +68,20 @@ class SessionRecord(msgspec.Struct, frozen=True):
     events: int = 0
     principal: str = ""
 
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "created_at", clamped_time(self.created_at))
+        msgspec.structs.force_setattr(self, "updated_at", clamped_time(self.updated_at))
+
 
 class SessionPage(msgspec.Struct, frozen=True):
-    """Some sessions, newest first; `next_cursor` is None at the end."""
+    """Some sessions, newest first; `next_cursor` is None at the end.
+
+    `left_out` has the ids of those whose record cannot be read: one of them does not end the list.
+    """
 
     records: list[SessionRecord]
     next_cursor: str | None = None
+    left_out: list[str] = []
 
 
 @runtime_checkable

@@ -75,7 +75,7 @@ class MemoryStore:
         if title is not UNSET:
             session.record = msgspec.structs.replace(session.record, title=title)
         if updated_at is not UNSET:
-            session.record = msgspec.structs.replace(session.record, updated_at=float(updated_at))
+            session.record = msgspec.structs.replace(session.record, updated_at=updated_at)
         if state is not UNSET:
             session.state = state
 

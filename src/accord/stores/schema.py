@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from accord.errors import StoreError
 from accord.stores.interface import SessionRecord
+from accord.stores.text import decode_record
 
 __all__ = [
     "APPLICATION_ID",
@@ -169,20 +169,23 @@ def as_stored(text: str) -> str | bytes:
     return text
 
 
-def as_text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+def as_text(value: object) -> str:
+    """The text that was stored.
+
+    Raises:
+        ValueError: It is not a text of ours.
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogatepass")
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")  # noqa: TRY004 - as for wrong bytes
+    return value
 
 
 def as_record(row: Sequence[Any]) -> SessionRecord:
-    """The record that stands in the `COLUMNS` of a row and in its principal, which follows them."""
-    session_id, cwd, roots, title, created_at, updated_at, events, principal = row
-    return SessionRecord(
-        id=as_text(session_id),
-        cwd=as_text(cwd),
-        created_at=created_at,
-        updated_at=updated_at,
-        title=None if title is None else as_text(title),
-        roots=tuple(json.loads(roots)),
-        events=events,
-        principal=as_text(principal),
-    )
+    """The record that stands in the `COLUMNS` of a row and in its principal, which follows them.
+
+    Raises:
+        StoreError: `unreadable`.
+    """
+    return decode_record(row, as_text)

@@ -1,4 +1,4 @@
-"""The codec of stores: an event as one line of JSON, decoded to exactly the same event, and list cursors.
+"""The codec of stores: an event as one line of JSON, decoded to exactly the same event, records, and list cursors.
 
 Decoders are made from the annotations of `session.event`, so a new kind of event needs no line here. A type without an
 `Unknown` is converted by msgspec at once. msgspec accepts no class of ours beside the structs of a union, so the few
@@ -12,7 +12,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, Union, cast
 
 import msgspec
@@ -23,8 +23,20 @@ from accord.protocol.codec import STRUCT_LOCK
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
+from accord.stores.interface import SessionPage, SessionRecord
 
-__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event", "encode_events", "has_prompt", "is_prompt"]
+__all__ = [
+    "decode_cursor",
+    "decode_event",
+    "decode_events",
+    "decode_page",
+    "decode_record",
+    "encode_cursor",
+    "encode_event",
+    "encode_events",
+    "has_prompt",
+    "is_prompt",
+]
 
 Read: TypeAlias = Callable[[Any], Any]
 
@@ -69,6 +81,18 @@ def encode_events(events: Sequence[Event]) -> bytes:
     if not lines or b"null" in lines or len(lines) - len(lines.replace(b"\n", b"")) != len(events):
         return b"\n".join(map(encode_event, events))
     return lines[:-1]
+
+
+def decode_events(lines: Iterable[bytes], path: str, session_id: str) -> list[Event]:
+    """The events of the lines of a session in a file, which an error names.
+
+    Raises:
+        StoreError: As of `decode_event`.
+    """
+    try:
+        return [decode_event(line) for line in lines]
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}", reason=error.reason, path=path, session_id=session_id) from error
 
 
 def decode_event(text: bytes) -> Event:
@@ -223,6 +247,39 @@ def _is_open(kind: Any) -> bool:
     if typing.get_origin(kind) in (Union, types.UnionType, list):
         return any(map(_is_open, typing.get_args(kind)))
     return False
+
+
+def decode_record(row: Sequence[Any], text: Callable[[Any], str]) -> SessionRecord:
+    """The record of a row: the fields in the order of the tables; `text` decodes a text of the store.
+
+    Raises:
+        StoreError: `unreadable`: another program has written it, or it was damaged.
+    """
+    session_id, cwd, roots, title, created_at, updated_at, events, principal = row
+    try:
+        texts = {"id": text(session_id), "cwd": text(cwd), "title": title and text(title), "principal": text(principal)}
+        numbers = {"created_at": created_at, "updated_at": updated_at, "events": events}
+        return msgspec.convert({**texts, **numbers, "roots": json.loads(roots)}, SessionRecord)
+    except (ValueError, TypeError, RecursionError) as error:
+        sentence = "the record of a session cannot be read: it is damaged"
+        raise StoreError(sentence, reason="unreadable", session_id=str(session_id)) from error
+
+
+def decode_page(rows: Iterable[Sequence[Any]], limit: int, text: Callable[[Any], str]) -> SessionPage:
+    """A page of as many rows, of which those that cannot be read are left out; no row behind the next is fetched."""
+    page, place = SessionPage([], left_out=[]), None
+    for row in rows:
+        try:
+            record = decode_record(row, text)
+        except StoreError as error:
+            page.left_out.append(str(error.session_id))
+            continue
+        if len(page.records) == limit:
+            return msgspec.structs.replace(page, next_cursor=place)
+        page.records.append(record)
+        # The time as it is stored: the list goes on behind it also where it is shown as another.
+        place = encode_cursor(float(row[5]), record.id)
+    return page
 
 
 def encode_cursor(updated_at: float, session_id: str) -> str:

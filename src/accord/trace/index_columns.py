@@ -16,6 +16,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from accord.jsonrpc.message import named_id
+
 __all__ = ["COLUMNS", "FAULT", "NO_PARTNER", "IndexColumns", "IndexState", "RecordKind"]
 
 
@@ -412,7 +414,7 @@ def _judged_message(value: Any) -> _Message | None:
     """A message with fields of unexpected types; those are left out."""
     if not isinstance(value, dict):
         return None
-    id_ = value.get("id", UNSET)
+    id_ = named_id(value.get("id", UNSET))
     message = _Message(id=id_ if id_ is UNSET or id_ is None or type(id_) in (int, str) else UNSET)
     if isinstance(value.get("method"), str):
         message.method = value["method"]

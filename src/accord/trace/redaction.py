@@ -29,11 +29,17 @@ _ESCAPED_LETTER = re.compile(rb"\\u00([2-7][0-9A-Fa-f])")
 # No letter or digit stands before it, but for those of an escape: a line break in a JSON string is `\\n`.
 _START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 
-_PARAMETER_STARTS = ((b"?", rb"\?"), (b"&", rb"&(?:amp;)?"), (b"\\u0026", rb"\\u0026"))
-_PARAMETER = (
-    rb"(?i:[a-z0-9_.-]{0,40}?(?:api[-_]?key|access[-_]?key|token|secret|passw(?:or)?d|signature|sig))="
-    rb"([^\s&#\"'<>\\]{3,})"
+# A parameter of a URL, in its query or its fragment. Encoders write `&` and `=` as escapes, and a URL
+# inside of another one is percent-encoded.
+_PARAMETER_STARTS = (
+    *((b"?", rb"\?"), (b"&", rb"&(?:amp;)?"), (b"\\u0026", rb"\\u0026"), (b"#", rb"#[!/]*")),
+    *((code, b"(?i:%b)" % code) for code in (b"%3f", b"%26", b"%23", b"%3b")),
 )
+_PARAMETER = (
+    rb"(?i:[a-z0-9_.-]{0,40}?(?:api[-_]?key|access[-_]?key|token|secret|passw(?:or)?d|signature|sig|jwt|jsessionid)"
+    rb"(?:=|\\u003d|%3d))((?i:(?!%26|%23)[^\s&#\"'<>\\]){3,})"
+)
+_PARAMETERS = tuple((marker, start + _PARAMETER) for marker, start in _PARAMETER_STARTS)
 
 # By shape, anywhere: also in prose and in stderr. The group is the secret. Each pattern is tried only where its marker
 # (lower case) stands, and a marker is only looked for in a text that has the sign, which a search for one byte finds
@@ -44,9 +50,24 @@ _SHAPES = {
         (b"xox", _START + rb"(xox[abeoprs]-[A-Za-z0-9-]{8,})"),
         (b"private key-----", rb"(?i:private key-----)([^-\"]{16,})"),
     ),
-    # A parameter of a URL; some encoders write `&` as an escape.
-    b"=": tuple((marker, marker_pattern + _PARAMETER) for marker, marker_pattern in _PARAMETER_STARTS),
-    b"@": ((b"://", rb"://([^\s/?#@\"'<>\\]{1,512})@"),),
+    **dict.fromkeys((b"=", b"\\u003d", b"%3"), _PARAMETERS),
+    # Everything before the last `@`: a password may have one.
+    b"@": (
+        (b"://", rb"://([^\s/?#\"'<>\\]+)@"),
+        (b":\\/\\/", rb":\\/\\/([^\s/?#\"'<>\\]+)@"),
+    ),
+    # Addresses with a secret in their path, behind a `;` or as a segment: of web hooks, bots, models and tools.
+    b"://": (
+        (b";", b";" + _PARAMETER),
+        (b"hooks.slack.com/", rb"(?i:hooks\.slack\.com)/[a-z]+/([A-Za-z0-9/_-]{16,})"),
+        (b"/webhooks/", rb"/webhooks/[0-9]+/([A-Za-z0-9_-]{16,})"),
+        (b"/webhookb2/", rb"/webhookb2/([A-Za-z0-9@/_-]{16,})"),
+        (b"/hooks/catch/", rb"/hooks/catch/([A-Za-z0-9/]{6,})"),
+        (b"/bot", rb"/bot([0-9]{5,}:[A-Za-z0-9_-]{16,})"),
+        (b"/mcp/s/", rb"/mcp/s/([A-Za-z0-9=_-]{16,})"),
+        (b"/with/key/", rb"/with/key/([A-Za-z0-9_-]{16,})"),
+        *((host, rb"(?i:%b)/v[0-9]/([A-Za-z0-9_-]{16,})" % host) for host in (b"infura.io", b"alchemy.com")),
+    ),
     b"K": ((b"akia", _START + rb"(AKIA[A-Z0-9]{12,})"),),
     b"z": ((b"aiza", _START + rb"(AIza[A-Za-z0-9_-]{20,})"),),
     b"J": ((b"eyj", rb"(?<!-)(?<!_)" + _START + rb"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)"),),
@@ -187,9 +208,10 @@ class Redactor:
             return text
         pieces: list[bytes] = []
         at = 0
-        for start, stop in sorted(spans):
-            # Two patterns may find the same secret.
-            if start < at:
+        for begin, stop in sorted(spans):
+            # Two patterns may find the same secret, or a part of it.
+            start = max(begin, at)
+            if start >= stop:
                 continue
             value = text[start:stop]
             pieces.append(text[at:start])

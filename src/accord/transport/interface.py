@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
-__all__ = ["ProcessTransport", "Take", "Transport", "receive_into"]
+    from accord.errors import ConnectionLost
+
+__all__ = ["ProcessTransport", "Take", "TakeUnsent", "Transport", "receive_into", "report_unsent"]
 
 
 @runtime_checkable
@@ -90,6 +92,22 @@ class ProcessTransport(Transport, Protocol):
     @property
     def stderr_tail(self) -> str:
         """The end of what the program wrote to stderr."""
+
+
+TakeUnsent: TypeAlias = "Callable[[bytes, Callable[[], Awaitable[ConnectionLost]]], object]"
+"""Gets frames that `try_send` or `send` took and that cannot be written any more, and what gives the error for them."""
+
+
+def report_unsent(transport: Transport, take: TakeUnsent) -> None:
+    """Have a stream, also one that others wrap, report what it loses when its peer no longer reads.
+
+    The stream goes on receiving then: a peer that has closed its input may still answer what it got before.
+    """
+    inner: object = transport
+    while inner is not None and not hasattr(inner, "_take_unsent"):
+        inner = getattr(inner, "transport", None)
+    if inner is not None:
+        inner._take_unsent = take  # noqa: SLF001 - its own package
 
 
 Take: TypeAlias = Callable[[list[bytes]], bool]

@@ -195,7 +195,7 @@ class PolledSink:
     """
 
     def __init__(
-        self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError], None], buffer: WriteBuffer
+        self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError, bytes], None], buffer: WriteBuffer
     ) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
@@ -268,8 +268,9 @@ class PolledSink:
         except BlockingIOError:
             return 0
         except OSError as error:
+            unsent = self._buffer.unsent()
             self.close()
-            self._fail(error)
+            self._fail(error, unsent)
             return len(data)
 
     def _end_turn(self) -> None:

@@ -15,7 +15,7 @@ from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accord.transport.interface import Take
+    from accord.transport.interface import Take, TakeUnsent
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing, Reader
 
@@ -54,6 +54,7 @@ class StreamTransport:
         self._ended = False
         self._input_error: OSError | None = None
         self._output_error: OSError | None = None
+        self._take_unsent: TakeUnsent = lambda *_: None
         self._unyielded_bytes = 0
         self._closed = False
         self._gone = asyncio.Event()
@@ -148,7 +149,8 @@ class StreamTransport:
             frame = b"\n".join((*texts, b""))
         self._unyielded_bytes += size_bytes
         self._sink.put(frame)
-        return True
+        # Written in this instant, or refused: then `send` raises the error.
+        return self._output_error is None
 
     def _refuse_for_a_turn(self) -> bool:
         """The loop is due a turn: `send`, which has to take the next text, gives it one."""
@@ -285,10 +287,12 @@ class StreamTransport:
         if self._flushed is not None and not self._sink.buffered_bytes and not self._flushed.done():
             self._flushed.set_result(None)
 
-    def _on_output_error(self, error: OSError) -> None:
+    def _on_output_error(self, error: OSError, unsent: bytes) -> None:
         self._output_error = error
         self._queue.close()
         self._on_space()
+        if not self._closed:
+            self._take_unsent(unsent, self._loss)
 
     def _feed(self, data: bytes) -> None:
         # Read and discarded: a peer that is blocked in a write could not see that we closed.
@@ -352,7 +356,7 @@ def open_source(
 def _open_sink(
     descriptor: int,
     on_space: Callable[[], None],
-    fail: Callable[[OSError], None],
+    fail: Callable[[OSError, bytes], None],
     buffer: WriteBuffer,
     *,
     force_threads: bool,

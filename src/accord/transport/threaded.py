@@ -134,7 +134,7 @@ class ThreadedSink:
     As `accord.transport.polled.PolledSink`; frames that were put while the thread was busy leave together.
     """
 
-    def __init__(self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError], None]) -> None:
+    def __init__(self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError, bytes], None]) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
         self._on_space = on_space
@@ -143,6 +143,7 @@ class ThreadedSink:
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._slice_bytes = SLICE_BYTES if is_file else _SAFE_WRITE_BYTES
         self._frames: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
+        self._batch: bytes | bytearray = b""
         self._alarm = _Alarm()
         self._closed = False
         Thread(target=self._run, name="accord-writer", daemon=True).start()
@@ -171,8 +172,12 @@ class ThreadedSink:
 
     def _break(self, error: OSError) -> None:
         if not self._closed:
+            # Of the batch that broke all: what of it was written is not known.
+            unsent = [self._batch]
+            while not self._frames.empty():
+                unsent.append(self._frames.get() or b"")
             self.close()
-            self._fail(error)
+            self._fail(error, b"".join(unsent))
 
     def _run(self) -> None:
         with contextlib.suppress(RuntimeError):
@@ -185,6 +190,7 @@ class ThreadedSink:
 
     def _serve(self) -> None:
         while batch := self._next_batch():
+            self._batch = batch
             with memoryview(batch) as view:
                 for start in range(0, len(batch), SLICE_BYTES):
                     size_bytes = len(view[start : start + SLICE_BYTES])

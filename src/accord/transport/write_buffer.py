@@ -63,6 +63,11 @@ class WriteBuffer:
         self._offset = written_bytes
         self._closed_bytes = len(frame) - written_bytes
 
+    def unsent(self) -> bytes:
+        """All frames that are not written, the one that was begun from its last line break on."""
+        data = b"".join(self.chunks)
+        return data[data.rfind(b"\n", 0, self._offset) + 1 :]
+
     def first(self) -> memoryview:
         """The unwritten part of the first chunk; to be released before any other call."""
         return memoryview(self.chunks[0])[self._offset :]

@@ -17,6 +17,8 @@ def test_how_long_ago(seconds: int, said: str) -> None:
 
 def test_a_time_that_is_unknown_is_not_told() -> None:
     assert ago(None, NOW) == ""
+    for moment in (-1e18, moment_of("0001-01-01T00:00:00+23:59")):
+        assert ago(moment, NOW) == "0001-01-01"
     assert moment_of("yesterday") is None
     assert moment_of(None) is None
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 from accord.check.engine.evidence import Entry, Record
 from accord.check.rule import VERSIONS, Cause, CheckRule, Options
-from accord.display import exact, prose, prose_line
+from accord.display import exact, markdown_block, markdown_line, prose, prose_line
 from accord.version import VERSION
 
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
@@ -360,9 +360,9 @@ def _counts(report: Report) -> str:
 
 def _markdown_finding(finding: Finding) -> list[str]:
     rule, test = finding.root.rule, finding.root.deciding
-    lines = [f"### {rule.id} ({rule.tier})", "", f"{_inline(rule.says)}: {_inline(finding.says)}.", ""]
+    lines = [f"### {rule.id} ({rule.tier})", "", f"{rule.says}: {_inline(finding.says)}.", ""]
     if test is not None and test.evidence:
-        lines += ["```", *map(_markdown_line, test.evidence), "```", ""]
+        lines += [markdown_block("\n".join(map(_markdown_line, test.evidence))), ""]
     if finding.fell:
         lines += [f"Fell with it: {', '.join(outcome.rule.id for outcome in finding.fell)}.", ""]
     return lines
@@ -370,16 +370,20 @@ def _markdown_finding(finding: Finding) -> list[str]:
 
 def _markdown_line(entry: Entry) -> str:
     arrow = "→" if entry.sent else "←"
-    return f"{arrow} {exact(shown(entry.raw, _PROOF_CHARACTERS))}".replace("```", "'''")
+    return f"{arrow} {exact(shown(entry.raw, _PROOF_CHARACTERS))}"
 
 
 def _row(outcome: Outcome) -> str:
     test = outcome.deciding
     rule, remark = outcome.rule, outcome.rule.superseded or (test.message if test else "")
-    said = f"{_inline(rule.says)}. {_inline(remark)}".strip()
+    said = f"{_cell(rule.says)}. {_inline(remark)}".strip()
     return f"| {rule.id} | {rule.tier} | {outcome.status} | {said} |"
 
 
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _inline(text: str) -> str:
-    """One line, and nothing in it that ends a cell."""
-    return prose_line(text).replace("|", "\\|")
+    """One line without markup, as an agent may have written a part of it."""
+    return markdown_line(prose_line(text))

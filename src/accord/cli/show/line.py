@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, part_of, trimmed
 from accord.protocol.model import UNSET
 from accord.session.event import UsageChanged
+from accord.stores.interface import date_of
 
 
 class Span(NamedTuple):
@@ -155,7 +156,7 @@ def ago(moment: float | None, now: float) -> SafeText:
     for limit, unit, name in _UNITS:
         if seconds < limit:
             return filled("{} {} ago", int(seconds // unit), name)
-    return exact(datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d"))
+    return exact(date_of(moment).date().isoformat())
 
 
 def duration(seconds: float) -> SafeText:

@@ -27,6 +27,10 @@ from accord.display import (
     filled,
     joined,
     json_text,
+    markdown_block,
+    markdown_code,
+    markdown_line,
+    markdown_text,
     own,
     printed,
     prose,
@@ -191,7 +195,8 @@ def _message_lines(message: Message) -> Iterator[Line]:
 def markdown(transcript: Transcript, session_id: str, cwd: str) -> SafeText:
     """The conversation as a document."""
     title = filled("Session {}", session_id) if not transcript.title else exact(transcript.title)
-    parts = [filled("# {}", title), filled("Session {} in {}.", _code(session_id), _code(cwd))]
+    place = filled("Session {} in {}.", markdown_code(exact(session_id)), markdown_code(exact(cwd)))
+    parts = [filled("# {}", markdown_line(title)), place]
     parts += [_markdown(entry, transcript, cwd) for entry in transcript.timeline]
     return filled("{}\n", joined((part for part in parts if part), PARAGRAPH))
 
@@ -199,43 +204,25 @@ def markdown(transcript: Transcript, session_id: str, cwd: str) -> SafeText:
 def _markdown(entry: Entry, transcript: Transcript, cwd: str) -> SafeText:
     match entry:
         case Message():
-            return filled("## {}\n\n{}", SPEAKERS[entry.speaker], _stripped(blocks_text(entry.content)))
+            return filled("## {}\n\n{}", SPEAKERS[entry.speaker], markdown_text(blocks_text(entry.content).strip()))
         case ToolCall():
             return joined(_markdown_tool(entry, transcript, cwd), PARAGRAPH)
         case Plan():
             steps = ((DONE if each.status == "completed" else OPEN, prose_line(each.content)) for each in entry.entries)
-            return joined((filled("- [{}] {}", mark, step) for mark, step in steps), own("\n"))
+            return joined((filled("- [{}] {}", mark, markdown_line(step)) for mark, step in steps), own("\n"))
         case CompactionEntry():
-            return _stripped(filled("*The context was compacted: {}.*\n\n{}", entry.status, blocks_text(entry.summary)))
+            status, summary = markdown_line(exact(entry.status)), markdown_text(blocks_text(entry.summary))
+            return trimmed(filled("*The context was compacted: {}.*\n\n{}", status, summary))
         case _:
-            return _fenced(own("json"), json_text(entry.update.payload))
+            return markdown_block(json_text(entry.update.payload), own("json"))
 
 
 def _markdown_tool(call: ToolCall, transcript: Transcript, cwd: str) -> Iterator[SafeText]:
-    yield filled("**{}** {} ({})", call.kind, about(call, cwd), call.status)
+    kind, subject, status = map(markdown_line, (exact(call.kind), about(call, cwd), exact(call.status)))
+    yield filled("**{}** {} ({})", kind, subject, status)
     for item in call.content:
         if isinstance(item, Diff):
             lines = (joined(span.text for span in line if span.text != INDENT) for line in diff_lines(item))
-            yield _fenced(own("diff"), joined(lines, own("\n")))
+            yield markdown_block(joined(lines, own("\n")).strip(), own("diff"))
         elif isinstance(item, TerminalView) and item.terminal_id in transcript.terminals:
-            yield _fenced(EMPTY, printed(transcript.terminals[item.terminal_id].text))
-
-
-def _fenced(language: SafeText, text: SafeText) -> SafeText:
-    fence = own("```")
-    while fence in text:
-        fence = filled("{}`", fence)
-    return filled("{}{}\n{}\n{}", fence, language, _stripped(text), fence)
-
-
-def _code(text: str) -> SafeText:
-    """One line of code in a paragraph, also where it has backticks."""
-    shown, fence = exact(text), own("`")
-    while fence in shown:
-        fence = filled("{}`", fence)
-    return filled("{0} {1} {0}" if "`" in shown else "{0}{1}{0}", fence, shown)
-
-
-def _stripped(text: SafeText) -> SafeText:
-    """The text without white space at both ends."""
-    return prose(text.strip())
+            yield markdown_block(printed(transcript.terminals[item.terminal_id].text).strip())

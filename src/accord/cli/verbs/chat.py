@@ -9,7 +9,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +53,7 @@ from accord.session.content import Text
 from accord.session.entry import Message, ToolCall
 from accord.session.event import Event, MessageChanged, StateChanged
 from accord.session.rules import Rule
+from accord.stores.interface import date_of
 
 if TYPE_CHECKING:
     from accord.cli.run.owner_socket import OwnerSocket, SharedSession
@@ -281,7 +281,7 @@ class _Chat:
                 each.session_id,
                 each.cwd,
                 title=each.prompt or each.title or each.name,
-                updated_at=datetime.fromtimestamp(each.updated_at, UTC).isoformat(),
+                updated_at=date_of(each.updated_at).isoformat(),
             )
             for each in records
             if is_listed(each)

@@ -15,7 +15,7 @@ from accord.cli.fleet_options import STORE_VARIABLE, add_store_option, store_fai
 from accord.cli.options import Parser, count_of
 from accord.cli.show.line import ago, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
-from accord.cli.status import CommandFailure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.display import exact, filled, own
 from accord.errors import StoreError
 
@@ -156,6 +156,8 @@ async def _found(store: PostgresStore, options: argparse.Namespace) -> list[Sess
         else:
             page = await store.list_sessions(principal=options.principal, cursor=cursor, limit=limit)
         records += page.records
+        for each in page.left_out:
+            remark(filled("left out, as its record is damaged: {}", each))
         cursor = page.next_cursor
         if cursor is None:
             break

@@ -188,6 +188,7 @@ async def _list(
     target = target_of(name, command) if name is not None or command is not None else None
     with SessionIndex() as index:
         ours = index.all(everywhere=parsed.all, agent=None if target is None else target.key)
+        index.remark_left_out()
     rows = [SessionRow(each, "ours") for each in ours if is_listed(each)]
     if target is not None:
         target = await _ready(target, options)

@@ -189,7 +189,8 @@ class List(BuiltIn):
     def _lines(self, work: Work, place: str, check: Callable[[], None]) -> list[str]:
         lines: list[str] = []
         for each in walk(work.turn.session.workspace, place, self.depth, check):
-            lines.append(_line(each))
+            if work.gate.may_list(os.path.join(place, each.path), is_folder=each.is_folder):  # noqa: PTH118
+                lines.append(_line(each))
             if len(lines) > MAX_ENTRIES:
                 break
         return lines

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.stores.errors import session_exists, unknown_session
-from accord.stores.interface import IS_DRAFT, SessionPage, SessionRecord, is_draft
+from accord.stores.interface import IS_DRAFT, SessionPage, SessionRecord, clamped_time, is_draft
 from accord.stores.postgres.encoding import escaped, unescaped
 from accord.stores.postgres.nodes import Fence, NodeTable
-from accord.stores.text import decode_cursor, encode_cursor
+from accord.stores.text import decode_cursor, decode_page, decode_record, encode_cursor
 
 if TYPE_CHECKING:
     from accord.stores.postgres.connection import PostgresConnection
@@ -102,7 +103,7 @@ class SessionTable:
         if is_draft(session_id):
             return None
         row = connection.row(f"select {_COLUMNS} from {self.schema}.sessions s where id = %s", [escaped(session_id)])
-        return None if row is None else _record(row)
+        return None if row is None else decode_record(row, unescaped)
 
     def state(self, connection: PostgresConnection, session_id: str) -> bytes | None:
         sql = (
@@ -134,7 +135,7 @@ class SessionTable:
                 text = None if title is None else escaped(title)
                 connection.rows(f"update {schema}.sessions set title = %s where number = %s", [text, number])
             if updated_at is not UNSET:
-                values = [float(updated_at), number]
+                values = [clamped_time(updated_at), number]
                 connection.rows(f"update {schema}.sessions set updated_at = %s where number = %s", values)
             if state is None:
                 connection.rows(f"delete from {schema}.states where session = %s", [number])
@@ -239,20 +240,6 @@ class SessionTable:
         order = "order by s.updated_at desc, s.id desc"
         sql = f"select {_COLUMNS} from {self.schema}.sessions s where {where} {order} limit %s"
         rows = connection.rows(sql, [*values, limit + 1])
-        records = [_record(row) for row in rows[:limit]]
-        has_more = len(rows) > limit
-        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
-
-
-def _record(row: Sequence[Any]) -> SessionRecord:
-    session_id, cwd, roots, title, created_at, updated_at, head, principal = row
-    return SessionRecord(
-        id=unescaped(session_id),
-        cwd=unescaped(cwd),
-        created_at=created_at,
-        updated_at=updated_at,
-        title=None if title is None else unescaped(title),
-        roots=tuple(json.loads(roots)),
-        events=head,
-        principal=unescaped(principal),
-    )
+        page = decode_page(rows[:limit], limit, unescaped)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return msgspec.structs.replace(page, next_cursor=last and encode_cursor(last[5], unescaped(last[0])))

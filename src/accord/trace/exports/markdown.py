@@ -1,13 +1,14 @@
 """The export to Markdown, for a person or a model: facts, conversations, and everything that went wrong.
 
-Foreign text is quoted, so that it can bring no headings of its own; long texts are cut, and say so.
+Foreign text is code, in a line or in a quoted fence, so that nothing in it is Markdown or HTML; long texts are cut, and
+say so. (Escapes would hide secrets from the masking, which comes after.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from accord.display import exact, prose
+from accord.display import exact, markdown_block, markdown_code, markdown_line, own, prose
 from accord.session.entry import Entry, Message, Plan, ToolCall
 from accord.session.transcript import Transcript
 from accord.trace.exports.selection import ExportSelection, Put
@@ -31,7 +32,7 @@ def write_markdown(selection: ExportSelection, put: Put) -> None:
     def say(text: str) -> None:
         put(selection.masked_text(text) + "\n")
 
-    say(f"# {_line(selection.name)}\n")
+    say(f"# {markdown_line(exact(selection.name, _LINE_CHARACTERS))}\n")
     seconds = counts.end - counts.begin
     say(
         f"{counts.messages} messages, {counts.size_bytes} bytes, {seconds:.3f} s, {counts.connections} connections, "
@@ -43,21 +44,22 @@ def write_markdown(selection: ExportSelection, put: Put) -> None:
     transcripts = TraceTranscripts(index)
     for session in dict.fromkeys(index.session(row) for row in selection.rows):
         if session:
-            say(f"\n## Session `{_line(session)}`\n")
+            say(f"\n## Session {_code(session)}\n")
             for line in _transcript_lines(transcripts.at(last, session, is_last=True)):
                 say(line)
     for line in _fault_lines(selection, counts):
         say(line)
 
 
-def _line(text: str) -> str:
-    return exact(text, _LINE_CHARACTERS).replace("`", "'")
+def _code(text: str) -> str:
+    return markdown_code(exact(text, _LINE_CHARACTERS))
 
 
 def _quoted(text: str) -> str:
     shown = prose(text)
     cut = f"\n[cut: {len(shown)} characters in all]" if len(shown) > MAX_TEXT_CHARACTERS else ""
-    return "\n".join(f"> {line}" for line in (shown[:MAX_TEXT_CHARACTERS] + cut).split("\n"))
+    block = markdown_block(shown[:MAX_TEXT_CHARACTERS] + cut, own("text"))
+    return "\n".join(f"> {line}" for line in block.split("\n"))
 
 
 def _method_lines(counts: TraceStatistics) -> Iterator[str]:
@@ -66,28 +68,29 @@ def _method_lines(counts: TraceStatistics) -> Iterator[str]:
     for each in counts.methods[:MAX_LISTED]:
         middle, high = percentile(each.latencies, 0.5), percentile(each.latencies, 0.99)
         times = " | ".join("" if value is None else f"{value * 1000:.1f}" for value in (middle, high))
-        yield f"| {_line(each.source)} | `{_line(each.method)}` | {each.count} | {each.errors or ''} | {times} |"
+        source, method = (_code(name).replace("|", "\\|") for name in (each.source, each.method))
+        yield f"| {source} | {method} | {each.count} | {each.errors or ''} | {times} |"
 
 
 def _transcript_lines(transcript: Transcript) -> Iterator[str]:
     for entry in transcript:
         yield from _entry_lines(entry)
-    reason = f", stop reason {_line(str(transcript.stop_reason))}" if transcript.stop_reason else ""
-    yield f"_State: {_line(transcript.state)}{reason}._"
+    reason = f", stop reason {_code(str(transcript.stop_reason))}" if transcript.stop_reason else ""
+    yield f"_State: {_code(transcript.state)}{reason}._"
 
 
 def _entry_lines(entry: Entry) -> Iterator[str]:
     match entry:
         case Message():
-            yield f"**{_SPEAKERS.get(entry.speaker, entry.speaker)}**\n"
+            yield f"**{_SPEAKERS.get(entry.speaker) or _code(entry.speaker)}**\n"
             yield _quoted(entry.text) + "\n"
         case ToolCall():
-            where = ", ".join(f"`{_line(place.path)}`" for place in entry.locations)
-            name, kind, status = _line(entry.title or entry.id), _line(entry.kind), _line(entry.status)
-            yield f"- tool `{name}` ({kind}): **{status}** {where}\n"
+            where = ", ".join(_code(place.path) for place in entry.locations)
+            name, kind, status = _code(entry.title or entry.id), _code(entry.kind), _code(entry.status)
+            yield f"- tool {name} ({kind}): **{status}** {where}\n"
         case Plan():
             for step in entry.entries:
-                yield f"- plan: {_line(getattr(step, 'content', ''))} ({_line(getattr(step, 'status', ''))})"
+                yield f"- plan: {_code(getattr(step, 'content', ''))} ({_code(getattr(step, 'status', ''))})"
             yield ""
         case _:
             yield f"- {type(entry).__name__}\n"
@@ -106,11 +109,11 @@ def _fault_lines(selection: ExportSelection, counts: TraceStatistics) -> Iterato
             yield f"\n## {title}: {len(rows)}\n"
             for row in rows[:MAX_LISTED]:
                 record = selection.record(row)
-                text = _line(record.raw.decode("utf-8", "replace"))
-                ends = f"{_line(record.source)} → {_line(record.target)}"
-                yield f"- message {row + 1}, `{_line(index.method(row))}`, {ends}: `{text}`"
+                text = _code(record.raw.decode("utf-8", "replace"))
+                ends = f"{_code(record.source)} → {_code(record.target)}"
+                yield f"- message {row + 1}, {_code(index.method(row))}, {ends}: {text}"
     lines = [row for row in selection.rows if index.kind(row) == RecordKind.STDERR]
     if lines:
         yield f"\n## stderr: the last {min(len(lines), MAX_LISTED)} of {len(lines)} lines\n"
-        for row in lines[-MAX_LISTED:]:
-            yield _quoted(selection.record(row).raw.decode("utf-8", "replace"))
+        raws = (selection.record(row).raw for row in lines[-MAX_LISTED:])
+        yield _quoted("\n".join(raw.decode("utf-8", "replace") for raw in raws))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from accord.display import exact
 from accord.trace.exports.selection import ExportSelection, Put
 from accord.trace.format import TraceFileError
 from accord.trace.index_columns import RecordKind
@@ -15,7 +16,7 @@ _TEMPLATE = '''\
 
 
 def test_the_conversation_of_{word}(accord_open, accord_replay):
-    agent = accord_replay({name!r})
+    agent = accord_replay({name!a})
     session = accord_open(agent{permission})
     for prompt in agent.prompts:
         session.prompt(prompt).text
@@ -41,7 +42,8 @@ def write_pytest(selection: ExportSelection, put: Put) -> None:
     word = re.sub(r"[^a-z0-9]+", "_", selection.name.lower().removesuffix(".gz").removesuffix(".jsonl")).strip("_")
     count = sum(_is_question(index.method(row)) and index.kind(row) == RecordKind.REQUEST for row in selection.rows)
     permission = _QUESTIONS.format(count=count) if count else ""
-    title = selection.name.replace("\\", "/").replace('"', "'")
+    # A name whose bytes are not UTF-8 has half characters, which no source file may have.
+    title = exact(selection.name).replace("\\", "/").replace('"', "'")
     put(_TEMPLATE.format(name=selection.name, title=title, word=word or "a_trace", permission=permission))
 
 
