@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.forking_python import forking_python
 from tests.limits import limit
 
 PROJECT = Path(__file__).parent / "project"
@@ -46,10 +45,10 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__")))
 
 
-def run_pytest(project: Path, *arguments: str, python: str | Path | None = None) -> tuple[int, str]:
+def run_pytest(project: Path, *arguments: str) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
     finished = subprocess.run(
-        [python or forking_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
         cwd=project,
         env={**environment, "HOME": str(project.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -136,7 +135,7 @@ def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> Non
         "    assert 'accord.testing.plugin' in loaded\n"
     )
 
-    status, output = run_pytest(project, "-p", "no:hypothesispytest", python=sys.executable)
+    status, output = run_pytest(project, "-p", "no:hypothesispytest")
 
     assert status == 0, output
 
