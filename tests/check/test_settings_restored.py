@@ -86,7 +86,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-@pytest.mark.parametrize("edition", ["1", "2"])
+@pytest.mark.parametrize("edition", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_what_a_check_changed_is_set_back_and_the_model_and_modes_are_left_alone(bench: Bench, edition: str) -> None:
     status, said = bench.check(edition, "-v")
     assert (status, bench.file.read_bytes()) == (0, bench.before), said
@@ -96,7 +96,7 @@ def test_what_a_check_changed_is_set_back_and_the_model_and_modes_are_left_alone
     assert bench.journals == []
 
 
-@pytest.mark.parametrize("edition", ["1", "2"])
+@pytest.mark.parametrize("edition", ["2", pytest.param("1", marks=pytest.mark.long)])
 def test_with_both_flags_the_model_and_the_mode_are_changed_and_set_back(bench: Bench, edition: str) -> None:
     status, said = bench.check(edition, "--touch-model", "--touch-permission")
     assert (status, bench.file.read_bytes()) == (0, bench.before), said

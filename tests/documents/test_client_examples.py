@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.plain_pytest import plain_pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -87,7 +89,7 @@ def test_one_prompt_goes_to_several_agents_and_a_failing_one_disturbs_nobody(run
 
 def test_the_example_pytest_passes(tmp_path: Path) -> None:
     program = str(EXAMPLES / "clients" / "test_repository.py")
-    command = [str(forking_python()), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", program]
+    command = [sys.executable, *plain_pytest(), "-c", "/dev/null", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=limit(60), check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr

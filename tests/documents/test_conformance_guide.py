@@ -14,6 +14,7 @@ import pytest
 from accord.check import RULES
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.plain_pytest import plain_pytest
 from tests.serve.server_process import serving
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def test_its_test_file_has_a_test_for_each_rule_and_none_fails(tmp_path: Path) -
     (block,) = re.findall(r"```python\n# test_conformance.py\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "test_conformance.py").write_text(block, encoding="utf-8")
     (tmp_path / "my_agent.py").write_text(AGENT, encoding="utf-8")
-    finished = run(tmp_path, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", ".", ".")
+    finished = run(tmp_path, *plain_pytest(), "-W", "error", "--rootdir", ".", ".")
     assert finished.returncode == 0, finished.stdout[-3000:]
     passed, skipped = (int(re.findall(rf"(\d+) {word}", finished.stdout)[-1]) for word in ("passed", "skipped"))
     rules = [rule for rule in RULES if rule.edition in {"v1", "v2"} and rule.side != "client"]
@@ -72,7 +73,7 @@ def test_its_test_file_for_a_served_agent_has_a_test_for_each_rule_and_none_fail
     async def judge() -> subprocess.CompletedProcess[str]:
         async with serving(agent, "my_agent:agent", env={"PYTHONPATH": str(agent)}) as server:
             given = {"MY_AGENT": server.websocket, "MY_TOKEN": server.token, "MY_ROOT": str(root)}
-            words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", ".")
+            words = (*plain_pytest(), "--rootdir", ".", ".")
             return await asyncio.to_thread(run, tmp_path, *words, **given)
 
     finished = asyncio.run(judge())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from accord import testing
 from tests.limits import limit
+from tests.plain_pytest import plain_pytest
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
 
@@ -21,7 +22,7 @@ def test_every_block_passes_as_a_test_file(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
 
     finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", ".", "."],
+        [sys.executable, *plain_pytest(), "-W", "error", "--rootdir", ".", "."],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

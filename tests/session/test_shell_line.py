@@ -542,7 +542,7 @@ def cost(unit: str, size: int) -> int:
     return count_lines(lambda: parse_shell_line((unit * size)[:size]))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@rows("unit", UNITS)
 def test_time_is_linear(unit: str) -> None:
     small, large = cost(unit, 512), cost(unit, 2048)
     assert large < 6 * small + 500

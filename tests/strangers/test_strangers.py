@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.plain_pytest import plain_pytest
 
 PROJECT = Path(__file__).parent / "project"
 PROGRAMS = Path(__file__).parent / "programs"
@@ -46,10 +46,10 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__")))
 
 
-def run_pytest(project: Path, *arguments: str, python: str | Path | None = None) -> tuple[int, str]:
+def run_pytest(project: Path, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
     finished = subprocess.run(
-        [python or forking_python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
+        [sys.executable, *plain_pytest(plugins=plugins), *arguments, "."],
         cwd=project,
         env={**environment, "HOME": str(project.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -88,7 +88,7 @@ def test_async_tests_of_a_stranger_run_with_whatever_runs_them(
     (project / "test_note_taker.py").unlink()
     (project / "test_awaiting.py").write_text(AWAITING.format(before=before, mark=mark))
 
-    status, output = run_pytest(project, *settings)
+    status, output = run_pytest(project, *settings, plugins=(plugin.removeprefix("pytest_"),))
 
     assert status == 0, output
     assert passed(output) == 2
@@ -136,7 +136,7 @@ def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> Non
         "    assert 'accord.testing.plugin' in loaded\n"
     )
 
-    status, output = run_pytest(project, "-p", "no:hypothesispytest", python=sys.executable)
+    status, output = run_pytest(project)
 
     assert status == 0, output
 

@@ -244,6 +244,6 @@ def test_a_long_banner_in_small_pieces_costs_time_in_proportion(filler: bytes) -
         assert reader.pending_bytes == size_bytes
         return spent
 
-    small = min(seconds_for(1_600_000) for _ in range(3))
-    large = min(seconds_for(8_000_000) for _ in range(2))
+    small = min(seconds_for(800_000) for _ in range(3))
+    large = min(seconds_for(4_000_000) for _ in range(2))
     assert large < 15 * small + 0.5

@@ -226,7 +226,7 @@ def test_what_no_reader_would_take_is_refused() -> None:
     assert data_refused.value.field == "data"
 
 
-@pytest.mark.parametrize(("piece_bytes", "large_bytes"), [(4096, 50_000_000), (64, 5_000_000)])
+@pytest.mark.parametrize(("piece_bytes", "large_bytes"), [(4096, 25_000_000), (64, 2_500_000)])
 def test_a_long_event_in_small_pieces_costs_time_in_proportion(piece_bytes: int, large_bytes: int) -> None:
     def seconds_for(size_bytes: int) -> float:
         reader = SseReader()
