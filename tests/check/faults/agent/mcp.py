@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+from accord.transport.interpreter import own_command
 from tests.check.faults.change import ends, refuses, skips, takes
 from tests.check.faults.fault import JUNE, V1, V2, full, plain
 from tests.check.faults.reference.raw import INTERNAL_ERROR, INVALID_PARAMS
@@ -35,7 +38,7 @@ plain("ACCORD-MCP-001", V1 + JUNE, "NoServers")(connect=refuses(INTERNAL_ERROR, 
 plain("ACCORD-MCP-002", V1 + JUNE, "IgnoresServers")(connect=skips())
 plain("ACCORD-MCP-003", V1 + JUNE, "DiesOfMissingServers")(connect=ends(_is_missing))
 plain("ACP-MCP-201", JUNE, "ServersMustRunSomething", note="-32602")(
-    servers_of=refuses(INVALID_PARAMS, _has_server(args=["-c", ""]))
+    servers_of=refuses(INVALID_PARAMS, _has_server(args=list(own_command(Path(os.devnull))[1:])))
 )
 full("ACP-MCP-202", JUNE, "NoServersOverHttp", note="-32602")(
     servers_of=refuses(INVALID_PARAMS, _has_server(type="http"))
