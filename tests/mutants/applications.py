@@ -11,6 +11,7 @@ MUTANTS = (
         "            await on_put_back(done)\n",
         "            pass\n",
         "tests/coder/test_whole_sessions.py::test_a_session_with_a_turn_of_every_kind",
+        long=True,
     ),
     Mutant(
         "coder",

@@ -409,7 +409,7 @@ MUTANTS = (
         "client/consent.py",
         "                if not self._calls[call_id].is_ended:\n",
         "                if self._calls[call_id].is_ended:\n",
-        DRAFTS + "test_the_command_of_a_terminal_is_a_command_of_the_call_that_shows_it[call]",
+        DRAFTS + "test_the_command_of_a_terminal_is_a_command_of_the_call_that_shows_it",
     ),
     Mutant(
         "consent",

@@ -71,7 +71,7 @@ MUTANTS = (
         "transport/interpreter.py",
         '_MODULE, _FILE = ("-P", "-m")',
         '_MODULE, _FILE = ("-m",)',
-        FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[script]",
+        FOLDER + "test_nothing_of_the_folder_runs_with_any_verb[variables]",
     ),
     Mutant(
         "folders",
@@ -180,6 +180,7 @@ MUTANTS = (
         '"sha256": json.loads(line)["sha256"]} or self._file.read(1):\n',
         "tests/cli/test_session_file.py::test_a_file_that_is_not_whole_is_refused_and_nothing_is_kept"
         "[events in another order]",
+        long=True,
     ),
     # --- checks
     Mutant(
@@ -210,6 +211,7 @@ MUTANTS = (
         '    elif run["ended"] is None:\n',
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
         "[v1-ACCORD-REMOTE-017-TwoReadersShare]",
+        long=True,
     ),
     Mutant(
         "checks",
@@ -271,5 +273,6 @@ MUTANTS = (
         "    if True:\n        return\n",
         "tests/check/test_server_faults.py::test_a_faulty_server_fails_exactly_what_it_breaks"
         "[v2_june-ACCORD-REMOTE-024-SilentStreamsStaySilent]",
+        long=True,
     ),
 )

@@ -517,7 +517,7 @@ MUTANTS = (
         "agent/threads.py",
         "            return self._abandon(list(self._calls))\n",
         "            return []\n",
-        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[wait_for_the_client-v1]",
+        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for",
     ),
     Mutant(
         "the end is the end",

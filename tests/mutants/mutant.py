@@ -11,3 +11,5 @@ class Mutant(NamedTuple):
     before: str
     after: str
     test: str
+    long: bool = False
+    """Whether the test is one of `--long`, and not of the default run."""

@@ -156,7 +156,7 @@ MUTANTS = (
         "agent/session_registry.py",
         "live.is_view or not live.is_ready else live.runner",
         "live.is_view else live.runner",
-        CANCELLATION + "test_a_prompt_that_comes_while_its_session_is_opened_waits_for_that[v1]",
+        CANCELLATION + "test_a_prompt_that_comes_while_its_session_is_opened_waits_for_that",
     ),
     Mutant(
         "turns",
@@ -164,7 +164,7 @@ MUTANTS = (
         "agent/client_connection.py",
         "            early.is_dropped = True\n",
         "            pass\n",
-        CANCELLATION + "test_a_cancel_reaches_the_prompts_that_wait_for_the_opening_of_their_session[v1]",
+        CANCELLATION + "test_a_cancel_reaches_the_prompts_that_wait_for_the_opening_of_their_session",
     ),
     Mutant(
         "kept",

@@ -18,3 +18,7 @@ def test_the_text_to_patch_stands_once_and_the_test_is_there(mutant: Mutant) -> 
     file, _, name = mutant.test.partition("::")
     assert name, "a test has a name"
     assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text()
+
+
+def test_at_most_one_mutant_in_ten_is_left_to_the_long_tests() -> None:
+    assert sum(mutant.long for mutant in MUTANTS) * 10 <= len(MUTANTS)

@@ -250,7 +250,7 @@ MUTANTS = (
         "agent/turn_runner.py",
         "        turn._span.attach()  # until the end of this task\n",
         "",
-        "tests/telemetry/test_processes.py::test_a_handler_in_a_thread_has_the_turn_as_its_current_span[1]",
+        "tests/telemetry/test_processes.py::test_a_handler_in_a_thread_has_the_turn_as_its_current_span",
     ),
     Mutant(
         "telemetry",
