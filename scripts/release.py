@@ -39,7 +39,7 @@ CORE = {"msgspec"}
 # The conversation that every installation holds: no key, no network.
 PROMPT = ["run", "demo", 'write "hello" to note.txt', "--allow", "edit"]
 # Every name but the module that needs an extra.
-IMPORTED = "import accord; [getattr(accord, name) for name in accord.__all__ if name != 'serve']; print(accord.__file__)"
+IMPORTED = "import accord as a; [getattr(a, name) for name in a.__all__ if name != 'serve']; print(a.__file__)"
 SECONDS = 300
 
 _TEST = re.compile(r"(^|/)(tests?/|test_[^/]*$|conftest\.py$|[^/]*_test\.py$)")
