@@ -218,7 +218,7 @@ def svg(frames: list[tuple[float, list[Row]]]) -> str:
         "<style>text{font:14px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;white-space:pre}"
         ".b{font-weight:700}"
         f"g g{{visibility:hidden;animation:{end:.2f}s step-end infinite}}g .last{{visibility:visible}}{rules}"
-        "@media (prefers-reduced-motion:reduce){g g{animation:none}}</style>"
+        "@media (prefers-reduced-motion:reduce){g g{animation:none!important}}</style>"
         f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>'
         + "".join(
             f'<circle cx="{18 + 18 * n}" cy="17" r="5.5" fill="{fill}"/>'

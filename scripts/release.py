@@ -170,6 +170,18 @@ def faults_of_sdist(sdist: Path, tracked: set[str], version: str) -> Iterator[st
     yield from (f"{sdist.name} has no {name}" for name in sorted(needed - names))
 
 
+def faults_of_rebuilt(wheel: Path, sdist: Path, folder: Path) -> Iterator[str]:
+    """Build a wheel from the sdist, as an installer without wheels does, and compare."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    rebuilt, _ = build(next(folder.glob("accord-*/")), folder / "dist")
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:
+        crcs = [{each.filename: each.CRC for each in archive.infolist()} for archive in (first, second)]
+    if crcs[0] != crcs[1]:
+        different = sorted(name for name in crcs[0].keys() | crcs[1] if crcs[0].get(name) != crcs[1].get(name))
+        yield f"the wheel that {sdist.name} gives is another one: {', '.join(different[:5])}"
+
+
 # --- installed
 
 
@@ -269,8 +281,11 @@ def prepare(root: Path, *, dated: bool) -> tuple[Path, Path]:
         return Path(shutil.copy(wheel, dist)), Path(shutil.copy(sdist, dist))
 
 
-def try_out(wheel: Path) -> None:
-    """Install the wheel wherever this machine can."""
+def try_out(wheel: Path, sdist: Path) -> None:
+    """Build from the sdist, and install the wheel wherever this machine can."""
+    with tempfile.TemporaryDirectory() as place:
+        refuse(faults_of_rebuilt(wheel, sdist, Path(place)))
+    print(f"{sdist.name}: gives the same wheel")
     here = pythons()
     for version, python in here.items():
         with tempfile.TemporaryDirectory() as place:
@@ -297,7 +312,7 @@ def main() -> None:
         for path in (wheel, sdist):
             print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
         try:
-            try_out(wheel)
+            try_out(wheel, sdist)
         except ReleaseError:
             shutil.rmtree(wheel.parent)
             raise

@@ -20,6 +20,7 @@ pytestmark = [
     pytest.mark.needs(program() is not None, HOW),
     needs_package("zensical", "zensical is missing: . scripts/env installs it"),
 ]
+ROOT = Path(__file__).parents[2]
 PAGES = (
     "index.html",
     "docs/index.html",
@@ -76,6 +77,16 @@ def test_a_page_asks_no_other_host_and_fits_its_width_in_its_mode(
     assert tab.run("document.documentElement.scrollWidth") <= width
     red, green, blue = tab.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
     assert (red + green + blue < 200) == (mode == "dark")
+
+
+def test_the_moving_picture_moves_and_stands_still_where_less_motion_is_wanted(tab: Tab) -> None:
+    rows = "[...document.querySelectorAll('g g')].map(each => getComputedStyle(each))"
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        tab.open(ROOT / "site" / "assets" / "first-minute.svg")
+        tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": motion}])
+        assert tab.run(f"{rows}.every(each => (each.animationName !== 'none') === {str(moves).lower()})")
+    assert tab.run("[...document.querySelectorAll('.last')].every(e => getComputedStyle(e).visibility === 'visible')")
+    assert tab.run(f"{rows}.some(each => each.visibility === 'hidden')")
 
 
 @pytest.mark.parametrize("words", SEARCHED)
