@@ -76,4 +76,4 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _is_braked(item: pytest.Item) -> bool:
-    return not any(item.get_closest_marker(name) for name in ("long", "every"))
+    return not any(item.get_closest_marker(name) for name in ("long", "every", "browser"))

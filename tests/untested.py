@@ -16,9 +16,11 @@ __all__ = [
 
 # By the run that has them, or by what is missing for them.
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
-OF_DEFAULT, OF_LONG, OF_EVERY = "scripts/test", "scripts/test --long", "scripts/test --every"
+OF_DEFAULT, OF_LONG, OF_EVERY, OF_BROWSER = (
+    "scripts/test", "scripts/test --long", "scripts/test --every", "scripts/test --browser",
+)  # fmt: skip
 # The last two are named by what a test needs.
-RUNS = (OF_DEFAULT, OF_LONG, OF_EVERY, "scripts/test --interop", "scripts/adapters")
+RUNS = (OF_DEFAULT, OF_LONG, OF_EVERY, OF_BROWSER, "scripts/test --interop", "scripts/adapters")
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -30,8 +32,9 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 def _reason_for(item: pytest.Item) -> str:
     if (want := item.get_closest_marker("in_want")) is not None:
         return str(want.args[0])
-    if item.get_closest_marker("every"):
-        return OF_EVERY
+    for mark, run in (("every", OF_EVERY), ("browser", OF_BROWSER)):
+        if item.get_closest_marker(mark):
+            return run
     return OF_LONG if item.get_closest_marker("long") else OF_DEFAULT
 
 

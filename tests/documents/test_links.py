@@ -75,3 +75,12 @@ def test_every_guide_names_methods_of_the_specification() -> None:
     assert len(guides) > 20
     method = re.compile(r"`(initialize|session/\w+|fs/\w+|terminal/\w+)`")
     assert [guide.name for guide in guides if not method.search(guide.read_text(encoding="utf-8"))] == []
+
+
+def test_the_pages_for_the_community_are_there_and_linked() -> None:
+    contributing = ROOT / "CONTRIBUTING.md"
+    linked = {target_of(page, link) for page in (contributing, INDEX) for link in links_in(page)}
+    assert {ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md"} <= linked
+    assert ROOT / "SECURITY.md" in {target_of(ROOT / "README.md", link) for link in links_in(ROOT / "README.md")}
+    assert (ROOT / ".github" / "pull_request_template.md").is_file()
+    assert len(list((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[1-9]-*.yml"))) == 3
