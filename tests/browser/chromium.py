@@ -69,6 +69,16 @@ class Tab:
         self.call("Emulation.setEmulatedMedia", features=[mode])
         self._seen.clear()
         self.call("Page.navigate", url=page.as_uri())
+        self._loaded()
+
+    def follow(self, script: str) -> Any:
+        """The value of an expression that leaves the page for another one, once that one is loaded."""
+        self._seen.clear()
+        value = self.run(script)
+        self._loaded()
+        return value
+
+    def _loaded(self) -> None:
         while "Page.loadEventFired" not in self._seen:
             self._receive()
 
