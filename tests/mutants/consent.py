@@ -138,6 +138,22 @@ MUTANTS = (
     ),
     Mutant(
         "consent",
+        "a patch under a name that is not known changes nothing",
+        "session/claims.py",
+        "    return name in PATCH_KEYS or (name not in TEXT_KEYS and PATCH_LINE.search(value) is not None)",
+        "    return name in PATCH_KEYS",
+        "tests/session/test_claims.py::test_a_path_is_found_wherever_it_stands",
+    ),
+    Mutant(
+        "consent",
+        "a relative path under a name that is not known is none",
+        "session/claims.py",
+        "(value.startswith(PATH_BEGINS) or (kind in WRITING_KINDS and",
+        "(value.startswith(PATH_BEGINS) or (False and",
+        "tests/session/test_claims.py::test_a_path_is_found_wherever_it_stands",
+    ),
+    Mutant(
+        "consent",
         "a list names a file that must not be read",
         "coder/tools/search.py",
         "            if work.gate.may_list(",
@@ -349,7 +365,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "of two keys that differ in case one counts",
-        "session/claims.py",
+        "session/input_commands.py",
         "        fields = [(field_name(key), each) for key, each in value.items()]\n",
         "        fields = list({field_name(key): each for key, each in value.items()}.items())\n",
         "tests/session/test_claims.py::test_two_keys_that_differ_in_spelling_alone_are_two_commands",

@@ -246,7 +246,8 @@ GOOD["v2"] = {"type": "diff", "changes": [{"operation": "modify", "path": f"{CWD
         {"content": ["+", {"type": "diff", "path": "secrets/a", "newText": 5}]}, {"content": ["+", {}]},
         {"content": ["+", {"type": "_files", "n": 5}]}, {"content": ["+", {"type": "diff", "changes": [5]}]},
         {"rawInput": {"path": 5}}, {"rawInput": {"paths": ["src/a", 5]}}, {"rawInput": 5}, {"rawInput": "secrets/a"},
-        {"rawInput": [5]}, {"rawInput": {"file": {"value": "secrets/a"}}},
+        {"rawInput": [5]}, {"rawInput": {"file": {"value": 5}}}, {"rawInput": {"path": True}}, {"rawInput": ["a"]},
+        {"content": ["+", {"type": "content", "content": {"type": "_files", "n": 5}}]},
     ],
 )  # fmt: skip
 @rows("edition", list(EDITIONS))

@@ -7,8 +7,6 @@ judges them. A title is a label for people and never a claim.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,22 +16,26 @@ from accord.protocol.model import DROPPED, Unknown
 from accord.session.content import Text
 from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.git_patch import NOWHERE, is_shown_by, patch_paths
+from accord.session.input_commands import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    CommandClaim,
+    digest_of,
+    input_commands,
+    opened,
+)
 from accord.session.input_names import (
     ADDRESS,
-    ARGUMENT_KEYS,
     ASKED_KEYS,
     ASKING_KINDS,
-    COMMAND_KEYS,
     DESTINATION_KEYS,
-    DIRECTORY_KEYS,
     ENVIRONMENT_KEYS,
     FILE_KEYS,
-    LINE_KEYS,
     NO_PATHS,
     PATCH_KEYS,
+    PATCH_LINE,
     PATH_BEGINS,
     PATH_KEYS,
-    STANDARD_INPUT_KEYS,
     TEXT_KEYS,
     WRITTEN_KEYS,
     field_name,
@@ -57,8 +59,6 @@ _EXACT_KINDS = FILE_KINDS | {"execute"}
 
 # More claims about one call than a user could read before answering: the rest counts as unknown.
 MAX_CLAIMS = 256
-MAX_CHARACTERS = 256 * 1024
-MAX_DEPTH = 6
 _UNREAD = "(nested too deeply)"
 
 MAX_PATH_CHARACTERS = 4096
@@ -72,20 +72,6 @@ class PathClaim:
 
     kind: str
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandClaim:
-    """A command that the call runs: an argv, or a line for a shell; neither where it could not be read.
-
-    `input_digest` identifies the standard input that it is given.
-    """
-
-    argv: tuple[str, ...] | None = None
-    line: str | None = None
-    directory: str | None = None
-    environment: tuple[tuple[str, str], ...] = ()
-    input_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +119,23 @@ class CallClaims:
 def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = None) -> CallClaims:
     """The claims of the call in its current state; `terminals` are those of its session, by id."""
     # Nearly all items of a call with many of them are texts, which claim nothing.
-    items = [item for item in call.content if type(item) is not Shown]
+    items = [
+        item.block if type(item) is Shown else item
+        for item in call.content
+        if type(item) is not Shown or type(item.block) is Unknown
+    ]
     diffs = [item for item in items if isinstance(item, Diff)]
     unknown = [item.payload for item in items if isinstance(item, Unknown)]
     operations = [change.payload for diff in diffs for change in diff.changes if change.payload is not None]
     views = [item.terminal_id for item in items if isinstance(item, TerminalView)]
-    opened = _opened(call.raw_input)
-    found_commands = [each for value in (call.raw_input, *unknown, *operations) for each in _input_commands(value, 0)]
+    given = opened(call.raw_input)
+    found_commands = [each for value in (call.raw_input, *unknown, *operations) for each in input_commands(value, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
         found_commands = [CommandClaim(line=call.raw_input)]
-    kind, further, refused = _kinds_said(call, [opened, *unknown], has_command=bool(found_commands))
+    kind, further, refused = _kinds_said(call, [given, *unknown], has_command=bool(found_commands))
     located = frozenset(location.path for location in call.locations)
     places = [PathClaim(kind, location.path) for location in call.locations]
-    inside = [each for value in (opened, *unknown) for each in _input_claims(kind, value, located)]
+    inside = [each for value in (given, *unknown) for each in _input_claims(kind, value, located)]
     # The ends of a move in their order, which locations do not show.
     paths = dict.fromkeys((*inside, *places) if kind == "move" else places)
     for diff in diffs:
@@ -158,12 +148,12 @@ def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = No
     run = [claim for each in views if (claim := terminal_claim((terminals or {}).get(each))) is not None]
     digest = None
     if call.raw_input is not None and (kind not in _EXACT_KINDS or not (paths or found_commands)):
-        digest = _digest([kind, call.name, call.raw_input, *unknown])
+        digest = digest_of([kind, call.name, call.raw_input, *unknown])
     found, commands = tuple(paths), tuple(dict.fromkeys([*found_commands, *run]))
     is_unread = (
         any(DROPPED in (meta or {}) for meta in (call.meta, *(diff.meta for diff in diffs)))
-        or (kind in FILE_KINDS and not _is_read(opened))
-        or not all(any(_input_claims(kind, each, located)) or any(_input_commands(each, 0)) for each in unknown)
+        or (kind in FILE_KINDS and not _is_read(given))
+        or not all(any(_input_claims(kind, each, located)) or any(input_commands(each, 0)) for each in unknown)
     )
     # A call that shows a terminal runs a command, also one that is not named.
     former = ("execute",) if views and kind != "execute" else ()
@@ -207,14 +197,14 @@ def _is_read(value: Any) -> bool:
             values = each if isinstance(each, list) else [each]
             if name in PATH_KEYS and not all(map(_may_name_a_path, values)):
                 return False
-        return all(isinstance(each, dict | str) for each in value) if isinstance(value, list) else True
+        return all(isinstance(each, dict) for each in value) if isinstance(value, list) else True
     return not value
 
 
 def _may_name_a_path(value: Any) -> bool:
     if isinstance(value, dict):
         return not value or any(_input_claims("edit", value, frozenset()))
-    return not value or isinstance(value, str | bool)
+    return not value or isinstance(value, str)
 
 
 def terminal_claim(terminal: TerminalEntry | None) -> CommandClaim | None:
@@ -239,21 +229,12 @@ def with_shown_blocks(claims: CallClaims, call: ToolCall) -> CallClaims:
     if claims.input_digest is None or not blocks:
         return claims
     texts = [block.text if isinstance(block, Text) else repr(block) for block in blocks]
-    return replace(claims, input_digest=_digest([claims.input_digest, *texts]))
+    return replace(claims, input_digest=digest_of([claims.input_digest, *texts]))
 
 
 def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
     in_paths = sum(len(each.path) for each in paths)
     return in_paths + sum(len(each.line or "") + sum(map(len, each.argv or ())) for each in commands)
-
-
-def _digest(value: Any) -> str | None:
-    """The digest of an input, independent of the order of its keys."""
-    try:
-        text = json.dumps(value, sort_keys=True, default=repr)
-    except (ValueError, RecursionError):
-        return None
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- files
@@ -305,19 +286,8 @@ def claims_in(kind: str, payload: Any) -> CallClaims:
     return claims_of(ToolCall("", kind=kind, raw_input=payload))
 
 
-def _opened(value: Any) -> Any:
-    """The value; a text that is a JSON object or list is decoded, because a model's arguments may come as a text."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} and len(value) <= MAX_CHARACTERS:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _input_claims(kind: str, raw_input: Any, located: frozenset[str]) -> Iterator[PathClaim]:
     keys = PATH_KEYS | FILE_KEYS if kind in FILE_KINDS else PATH_KEYS
-    # A patch changes files whatever the call's kind is.
     changing = kind if kind in WRITING_KINDS else "edit"
     fields = _fields(raw_input, 0)
     for name, value in sorted(fields, key=_is_destination) if kind == "move" else fields:
@@ -326,17 +296,13 @@ def _input_claims(kind: str, raw_input: Any, located: frozenset[str]) -> Iterato
             yield PathClaim(kind, "")
         elif name in keys:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
-        elif name in PATCH_KEYS and isinstance(value, str):
-            named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
-            yield from (PathClaim(changing, _rooted(path, located)) for path in named)
-            if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
-                # Files that are not known.
-                yield PathClaim(changing, "")
-        elif name == "changes" and isinstance(value, dict):
+        elif any(_is_patch(name, each) for each in values):
+            yield from (claim for text in values for claim in _patch_claims(kind, name, str(text), located))
+        elif isinstance(value, dict):
             # One adapter keys its changes by path.
-            yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
+            yield from (PathClaim(changing, each) for each in value if name == "changes" or _may_be_a_path(kind, each))
         elif name not in NO_PATHS:
-            yield from (PathClaim(kind, each) for each in values if _looks_like_a_path(each))
+            yield from (PathClaim(kind, each) for each in values if _may_be_a_path(kind, each))
 
 
 def _is_destination(field: tuple[str, Any]) -> bool:
@@ -351,9 +317,26 @@ def _rooted(path: str, located: frozenset[str]) -> str:
     return f"/{path}" if f"/{path}" in located else path
 
 
-def _looks_like_a_path(value: Any) -> bool:
-    is_short = isinstance(value, str) and len(value) <= MAX_PATH_CHARACTERS
-    return is_short and value.startswith(PATH_BEGINS) and "\n" not in value
+def _patch_claims(kind: str, name: str, text: str, located: frozenset[str]) -> Iterator[PathClaim]:
+    # A patch changes files whatever the call's kind is.
+    changing = kind if kind in WRITING_KINDS else "edit"
+    named = [*map(str.strip, _PATCH_HEADING.findall(text)), *(patch_paths(text) or ())]
+    yield from (PathClaim(changing, _rooted(path, located)) for path in named)
+    if not named and text.strip() and name != "input" and kind in WRITING_KINDS:
+        # Files that are not known.
+        yield PathClaim(changing, "")
+
+
+def _is_patch(name: str, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    return name in PATCH_KEYS or (name not in TEXT_KEYS and PATCH_LINE.search(value) is not None)
+
+
+def _may_be_a_path(kind: str, value: Any) -> bool:
+    """Whether a text under any name looks like a path; in a call that changes files, a slash is enough."""
+    is_short = isinstance(value, str) and len(value) <= MAX_PATH_CHARACTERS and "\n" not in value
+    return is_short and (value.startswith(PATH_BEGINS) or (kind in WRITING_KINDS and "/" in value))
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -368,103 +351,10 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, each in value.items():
             name = field_name(key)
-            each = each if name in TEXT_KEYS else _opened(each)  # noqa: PLW2901 - the same value, read
+            each = each if name in TEXT_KEYS else opened(each)  # noqa: PLW2901 - the same value, read
             yield name, each
             if name not in ENVIRONMENT_KEYS:
                 yield from _fields(each, depth + 1)
     elif isinstance(value, list):
         for each in value:
             yield from _fields(each, depth + 1)
-
-
-# --- commands
-
-
-def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
-    """The commands of nested objects, each with the directory and environment of the same object."""
-    value = _opened(value)
-    if _is_too_deep(value, depth):
-        yield CommandClaim()
-    elif isinstance(value, list):
-        for each in value:
-            yield from _input_commands(each, depth + 1)
-    elif isinstance(value, dict):
-        fields = [(field_name(key), each) for key, each in value.items()]
-        for name, each in fields:
-            if name in COMMAND_KEYS:
-                yield from _Beside(fields).commands(name, each, depth)
-            elif name not in TEXT_KEYS or not isinstance(each, str):
-                yield from _input_commands(each, depth + 1)
-
-
-def _is_too_deep(value: Any, depth: int) -> bool:
-    """Whether a value is an object that is not read: nested beyond the limit, or a text that is too large."""
-    if isinstance(value, str):
-        return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}
-    return depth > MAX_DEPTH and bool(value) and isinstance(value, dict | list)
-
-
-_UNREADABLE: Any = object()
-
-
-def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
-    """The one value under any of these keys; two that differ are not readable: which one counts is unknown."""
-    values = [each for name, each in fields if name in keys and each is not None]
-    if any(each != values[0] for each in values):
-        return _UNREADABLE
-    return values[0] if values and values[0] not in ("", [], {}) else None
-
-
-class _Beside:
-    """The fields beside a command in the same object: its arguments, directory and environment."""
-
-    def __init__(self, fields: Sequence[tuple[str, Any]]) -> None:
-        directory = _one(fields, DIRECTORY_KEYS)
-        environment = _one(fields, ENVIRONMENT_KEYS)
-        self._arguments = _one(fields, ARGUMENT_KEYS)
-        given = [each for each in fields if each[0] in STANDARD_INPUT_KEYS and each[1] not in (None, "", [], {})]
-        self._input_digest = _digest(given) if given else None
-        self._directory: str | None = directory if isinstance(directory, str) else None
-        self._environment = None if environment is _UNREADABLE else _environment(environment)
-        self._is_readable = (
-            self._environment is not None
-            and self._arguments is not _UNREADABLE
-            and (directory is None or isinstance(directory, str))
-        )
-
-    def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:
-        """The commands under one name: a line, an argv, several of either, or an object of its own."""
-        if value in ("", [], {}) or not isinstance(value, str | list | dict):
-            # `"shell": true` and the like are options of a run, not commands.
-            return
-        if not self._is_readable:
-            yield CommandClaim()
-        elif isinstance(value, str):
-            yield self._line(name, value)
-        elif isinstance(value, list) and name in {"commands", "cmds"}:
-            for each in value:
-                yield from self.commands("line", each, depth)
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            yield CommandClaim(tuple(value), None, self._directory, self._environment or (), self._input_digest)
-        else:
-            yield from list(_input_commands(value, depth + 1)) or [CommandClaim(directory=self._directory)]
-
-    def _line(self, name: str, line: str) -> CommandClaim:
-        arguments, environment = self._arguments, self._environment or ()
-        if name in LINE_KEYS or arguments in (None, "", {}):
-            return CommandClaim(None, line, self._directory, environment, self._input_digest)
-        if isinstance(arguments, list) and all(isinstance(each, str) for each in arguments):
-            # A program beside its arguments is one argv.
-            return CommandClaim((line, *arguments), None, self._directory, environment, self._input_digest)
-        return CommandClaim(directory=self._directory)
-
-
-def _environment(value: Any) -> tuple[tuple[str, str], ...] | None:
-    """Names and values; None where they cannot be read."""
-    if value is None:
-        return ()
-    if isinstance(value, dict):
-        return tuple((str(name), str(each)) for name, each in value.items())
-    if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in value):
-        return tuple((each["name"], str(each.get("value", ""))) for each in value)
-    return None

@@ -29,8 +29,8 @@ PATH_KEYS = _names(
     "destinationpath uri uris outputfile outputpath outfile",
 )
 # These mean files where the call is about files, and anything elsewhere: a recipient, a date.
-FILE_KEYS = _names("target src from to dest dst output name")
-DESTINATION_KEYS = _names("destination destinationpath newpath newname to dest dst target targetpath outputpath")
+FILE_KEYS = DIRECTORY_KEYS | _names("target src from to dest dst output name newname oldname newuri olduri root")
+DESTINATION_KEYS = _names("destination destinationpath newpath newname newuri to dest dst target targetpath outputpath")
 # Texts that a call brings along. A string anywhere else that looks like a path counts as one.
 TEXT_KEYS = _names(
     "content contents text oldstring newstring oldstr newstr oldtext newtext old new replacement replace insert code",
@@ -50,6 +50,8 @@ PATCH_KEYS = _names("patch diff input")
 NO_PATHS = TEXT_KEYS | COMMAND_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
 
 PATH_BEGINS = ("/", "./", "../", "~/", "file:")
+# The beginnings of lines in a patch, whatever its field is called.
+PATCH_LINE = re.compile(r"^(?:diff --|\+\+\+ |\*\*\* (?:Add|Update|Delete) File: )", re.MULTILINE)
 ADDRESS = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s_-]")
 
