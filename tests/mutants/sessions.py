@@ -114,8 +114,8 @@ MUTANTS = (
         "copied",
         "a copy says nothing of a session whose record is damaged",
         "stores/transfer.py",
-        "        for each in page.left_out:\n",
-        "        for each in ():\n",
+        "        differing += map(_left_out, page.left_out)\n",
+        "",
         "tests/stores/test_damaged_rows.py::test_one_damaged_session_ends_no_copy_of_the_others_and_is_named",
     ),
     Mutant(

@@ -193,7 +193,7 @@ async def test_one_damaged_session_ends_no_copy_of_the_others_and_is_named(tmp_p
     await source.close()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         number = "(SELECT number FROM sessions WHERE id = 'c')"
-        database.execute(damage if "WHERE" in damage else f"{damage} WHERE session = {number}")  # noqa: S608
+        database.execute(damage if "WHERE" in damage else f"{damage} WHERE session = {number}")
     source = SqliteStore(path)
     with pytest.raises(StoreError) as caught:
         await copy_sessions(source, target)

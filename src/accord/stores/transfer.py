@@ -76,9 +76,7 @@ async def copy_sessions(
             count += is_new
             if is_new and progress is not None:
                 progress(count, record.id)
-        for each in page.left_out:
-            sentence = f"the record of {ascii(each)} cannot be read"
-            differing.append(StoreError(sentence, reason="unreadable", session_id=each))
+        differing += map(_left_out, page.left_out)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -87,6 +85,10 @@ async def copy_sessions(
         sentence = f"{count} sessions were copied, {len(differing)} were not: {some}"
         raise StoreError(sentence, reason=differing[0].reason, session_id=differing[0].session_id)
     return count
+
+
+def _left_out(session_id: str) -> StoreError:
+    return StoreError(f"the record of {session_id!a} cannot be read", reason="unreadable", session_id=session_id)
 
 
 async def copy_session(
