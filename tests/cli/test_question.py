@@ -123,6 +123,7 @@ def test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it(
 
 REFUSALS = (
     *("no", "n", "No", "nope", "reject", "never", "N\u043e", "deny", "cancel", "x", "X", "q", "Q", "quit", "esc"),
+    *("nooo", "nn", "none", "nevermind", "back", "leave", "c", "н", "не", "-", "\u00d7", "^C", "\x1b", "Hayir", "xx"),
     *("x.", " x ", "\uff38", "\u0445", "x\u200b", "q!", "[x]", "NEVER", "Deny", "\uff2e\uff2f", "no\u0301", "n\u200bo"),
 )
 

@@ -40,7 +40,16 @@ _AT_THE_EDGE = frozenset(
     for word in line.split()
 )
 # What people type to leave a question; as a name of an option it says nothing.
-_TYPED = frozenset({"x", "q", "esc", "escape"})
+_TYPED = frozenset(
+    word
+    for line in (
+        "x q c esc escape back close leave false off none nothing neither nevermind noway wait hold nil null negative",
+        "niet nay naw nuh hayir khong н не",
+    )
+    for word in line.split()
+)
+_TYPED_SIGNS = ("-", "×", "✕", "╳", "^", "\x03", "\x04", "\x1b")
+_REPEATED = re.compile(r"(.)\1+")
 # Scripts that put no blanks between words, and signs.
 _INSIDE = (
     "拒", "否", "不", "禁止", "取消", "取り消", "いいえ", "キャンセル", "아니", "거부", "취소", "नहीं", "ไม่",
@@ -66,7 +75,11 @@ def means_no(text: str) -> bool:
 
 def typed_no(text: str) -> bool:
     """Whether a person who types it at a question refuses."""
-    return means_no(text) or any(each[:1] and each[0] in _TYPED for each in _readings(text[:MAX_CHARACTERS]))
+    # `nooo` is one as well.
+    if any(map(means_no, (text, _REPEATED.sub(r"\1", text)))) or text.lstrip().startswith(_TYPED_SIGNS):
+        return True
+    readings = [word for typed in (text, _REPEATED.sub(r"\1", text)) for word in _readings(typed[:MAX_CHARACTERS])]
+    return any(each[:1] and each[0] in _TYPED for each in readings)
 
 
 def _readings(text: str) -> Iterator[list[str]]:
