@@ -332,6 +332,7 @@ def test_a_subject_that_no_edition_names_is_judged_by_the_command_in_it() -> Non
     assert answer(policy, bare) == OPTIONS[2]
     assert answer(Policy(policy.rules, on_question=lambda _: True), bare) is True
     assert answer(Policy(["allow all"]), bare) == OPTIONS[0]
+    assert answer(Policy(["allow other"]), bare) == OPTIONS[2]
 
 
 @rows("answers", [[False], [OPTIONS[1], None]])

@@ -154,6 +154,22 @@ MUTANTS = (
     ),
     Mutant(
         "consent",
+        "a path with the other spelling of an accent is not denied",
+        "session/rules.py",
+        '    return text if rule.effect == "allow" or text.isascii() else unicodedata.normalize("NFC", text)',
+        "    return text",
+        "tests/workspace/test_subject.py::test_both_spellings_of_a_letter_are_denied_and_one_is_allowed",
+    ),
+    Mutant(
+        "consent",
+        "a subject of a kind that no edition names is allowed as one without a kind",
+        "client/consent.py",
+        "                claims = replace(claims, is_unread=True)\n",
+        "                pass\n",
+        "tests/client/test_policy.py::test_a_subject_that_no_edition_names_is_judged_by_the_command_in_it",
+    ),
+    Mutant(
+        "consent",
         "a list names a file that must not be read",
         "coder/tools/search.py",
         "            if work.gate.may_list(",

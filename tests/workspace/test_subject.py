@@ -156,6 +156,18 @@ def test_what_is_denied_does_not_cover_what_holds_nothing_of_it(
     assert effect(tmp_path, [f"deny {kind}:{pattern}", f"allow {kind}"], judged) == "allow"
 
 
+@rows(("pattern", "path"), [
+    ("caf\u00e9/**", "cafe\u0301/key"), ("cafe\u0301/**", "caf\u00e9/key"), ("caf\u00e9/**", "cafe\u0301"),
+    ("{}/caf\u00e9/*", "cafe\u0301/key"), ("caf?/key", "cafe\u0301/key"),
+])  # fmt: skip
+def test_both_spellings_of_a_letter_are_denied_and_one_is_allowed(tmp_path: Path, pattern: str, path: str) -> None:
+    rule = f"edit:{pattern.format(tmp_path)}"
+    judged = subject(tmp_path, "edit", locations=[Location(path)])
+
+    assert effect(tmp_path, [f"deny {rule}", "allow all"], judged) == "deny"
+    assert effect(tmp_path, [f"allow {rule}"], judged) == "ask"
+
+
 def test_both_ends_of_a_move_are_covered(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "file").touch()

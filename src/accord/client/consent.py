@@ -176,6 +176,9 @@ class SessionConsent:
         claims, call = question.claims, question.tool
         if claims is None:
             claims = claims_in("other", question.other) if call is None else claims_of(call)
+            if question.other is not None and not (claims.paths or claims.commands):
+                # A subject of a kind that no edition names.
+                claims = replace(claims, is_unread=True)
         if call is not None:
             claims = with_shown_blocks(claims, call)
         command = None

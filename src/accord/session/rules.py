@@ -21,6 +21,7 @@ beside the one that the agent says.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -331,11 +332,9 @@ def _matches_below(rule: Rule, access: Access, roots: Sequence[str]) -> bool:
     """Whether a rule that refuses or asks can match what lies below the path."""
     if rule.effect == "allow" or rule.pattern is None or access.is_alone or not _is_of_kind(rule, access):
         return False
-    folders = ["/"] if rule.pattern.startswith("/") else roots
-    places = [*rule.globs, *(Glob(folder, rule.pattern.lstrip("/")) for folder in folders)]
     return any(
-        place.matches_below(path, is_folder=access.is_folder)
-        for place in places
+        place.matches_below(_letters(rule, path), is_folder=access.is_folder)
+        for place in _places(rule, roots)
         for path in (access.path, access.spelled)
         if path is not None
     )
@@ -368,9 +367,22 @@ def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> 
 
 
 def _path_matches(rule: Rule, path: str, roots: Sequence[str]) -> bool:
+    return any(place.matches(_letters(rule, path)) for place in _places(rule, roots))
+
+
+def _places(rule: Rule, roots: Sequence[str]) -> list[Glob]:
+    """The pattern at each place where it holds."""
     pattern = rule.pattern or ""
-    if any(glob.matches(path) for glob in rule.globs):
-        return True
-    if pattern.startswith("/"):
-        return matches_path(pattern, path)
-    return any(Glob(root, pattern).matches(path) for root in roots)
+    if pattern.endswith("/"):
+        pattern += "**"
+    folders = ["/"] if pattern.startswith("/") else roots
+    places = [*rule.globs, *(Glob(folder, pattern.lstrip("/")) for folder in folders)]
+    return [Glob(_letters(rule, place.folder), _letters(rule, place.pattern)) for place in places]
+
+
+def _letters(rule: Rule, text: str) -> str:
+    """A path or a pattern as a rule reads it: one that refuses takes both spellings of a letter with an accent for one.
+
+    Some file systems do, too.
+    """
+    return text if rule.effect == "allow" or text.isascii() else unicodedata.normalize("NFC", text)
