@@ -396,6 +396,7 @@ def test_an_input_without_paths_and_commands_is_remembered_whole(tmp_path: Path)
 
     assert one.targets == same.targets != other.targets
     assert isinstance((one.targets or ())[0], InputTarget)
+    assert isinstance((subject(tmp_path, "fetch", {"url": "https://a.example/"}).targets or ())[0], InputTarget)
     assert subject(tmp_path, "fetch").targets is None
 
 

@@ -90,6 +90,7 @@ class CallClaims:
     """Whether a part of the call was not read: what it would have named is not known."""
     refused: tuple[str, ...] = ()
     """Kinds of which only a rule that denies or asks counts."""
+    names_address: bool = False
     former: tuple[str, ...] = ()
     """Further kinds: those that the call had before (not `other`, which also stands for none), and those of claims
     that are not kept or that a terminal stands for."""
@@ -112,6 +113,7 @@ class CallClaims:
             self.input_digest,
             self.is_unread or earlier.is_unread,
             tuple(dict.fromkeys((*earlier.refused, *self.refused))),
+            self.names_address or earlier.names_address,
             tuple(each for each in former if each not in ("other", self.kind)),
         )
 
@@ -155,12 +157,13 @@ def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = No
         or (kind in FILE_KINDS and not _is_read(given))
         or not all(any(_input_claims(kind, each, located)) or any(input_commands(each, 0)) for each in unknown)
     )
+    addressed = any(_is_address(name, value) for each in (given, *unknown) for name, value in _fields(each, 0))
     # A call that shows a terminal runs a command, also one that is not named.
     former = ("execute",) if views and kind != "execute" else ()
     if len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS:
-        return CallClaims(kind, found, commands, True, digest, is_unread, refused, former)  # noqa: FBT003 - complete
+        return CallClaims(kind, found, commands, True, digest, is_unread, refused, addressed, former)  # noqa: FBT003 - complete
     kinds = (each for each in dict.fromkeys((*former, *_kinds(found, commands))) if each not in ("other", kind))
-    return CallClaims(kind, (), (), False, digest, is_unread, refused, tuple(kinds))  # noqa: FBT003 - not complete
+    return CallClaims(kind, (), (), False, digest, is_unread, refused, addressed, tuple(kinds))  # noqa: FBT003 - not complete
 
 
 def _kinds_said(
@@ -171,8 +174,6 @@ def _kinds_said(
     fields = [each for value in inputs for each in _fields(value, 0)]
     if has_command:
         refused = [] if reading("a command", kind).says == "allow" else [kind]
-    if any(_is_address(name, value) for name, value in fields):
-        refused += reading("an address", kind).refused
     written = WRITTEN_KEYS - (ASKED_KEYS if kind in ASKING_KINDS else frozenset())
     is_written = any(name in written and value is not None and not isinstance(value, bool) for name, value in fields)
     names_path = bool(call.locations) or any(any(_input_claims(kind, value, frozenset())) for value in inputs)

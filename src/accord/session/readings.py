@@ -41,7 +41,7 @@ READINGS = (
     Reading("a path", frozenset({"search"}), "allow", refused=("read",)),
     Reading("a path", None, "allow", refused=("delete", "edit", "move", "read", "search")),
     Reading("an address", frozenset({"fetch"}), "allow"),
-    Reading("an address", None, "allow", refused=("fetch",)),
+    Reading("an address", None, "allow", refused=("all", "fetch")),
     Reading("nothing", None, "allow", refused=("all",)),
 )
 

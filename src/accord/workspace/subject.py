@@ -180,22 +180,23 @@ def _moved_as_files(accesses: Sequence[Access]) -> Iterator[Access]:
 def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
     """The accesses that the call makes without naming them."""
     kinds = {access.kind for access in named}
-    bare = not named and claims.is_complete
+    beside = reading("an address", claims.kind).refused if claims.names_address else ("all",)
+    bare = not named and claims.is_complete and "all" in beside
+    is_act = claims.kind in {*WRITING_KINDS, "execute"}
     for kind in claims.former:
         if kind not in kinds:
             yield Access(kind, is_understood=kind != "execute", bare=bare and kind == "execute")
     if claims.is_unread:
         # A part of the call has a meaning that is not known: no rule for one kind allows it.
         yield Access("", bare=True)
-    if not named or (claims.kind in {*WRITING_KINDS, "execute"} and claims.kind not in kinds):
-        digest = claims.input_digest if bare else None
-        target = (
-            None if digest is None or claims.kind in {*WRITING_KINDS, "execute"} else InputTarget(claims.kind, digest)
-        )
+    if not named or (is_act and claims.kind not in kinds):
+        digest = claims.input_digest if claims.is_complete and not is_act else None
+        target = None if digest is None else InputTarget(claims.kind, digest)
         yield Access(claims.kind, is_understood=claims.kind != "execute", target=target, bare=bare)
     elif not claims.is_complete:
         yield Access(claims.kind)
-    yield from (Access(kind, bare=True, transparent=True) for kind in claims.refused if kind not in kinds)
+    further = dict.fromkeys((*claims.refused, *beside))
+    yield from (Access(each, bare=True, transparent=True) for each in further if each not in {*kinds, "all"})
 
 
 def _redirected(parsed: ShellLine, target: CommandTarget, *, is_understood: bool) -> Iterator[Access]:
