@@ -646,3 +646,15 @@ async def test_a_folder_that_holds_what_is_denied_is_not_deleted(tmp_path: Path)
         for path in ("secrets", ".", "secrets/.", "/", str(tmp_path)):
             assert await permission(requester, kind="delete", locations=[{"path": path}]) == "no"
         assert await permission(requester, toolCallId="v", kind="delete", locations=[{"path": "src"}]) == "yes"
+
+
+@rows(("kind", "count"), [("search", 0), ("read", 0), ("delete", 1), ("edit", 1)])
+async def test_a_folder_that_was_searched_unasked_is_no_file_in_it_and_one_that_was_deleted_is(
+    tmp_path: Path, kind: str, count: int
+) -> None:
+    policy = Policy([f"deny {each}:.env" for each in ("read", "search", "delete", "edit")])
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        call = {"toolCallId": "t", "title": "x", "kind": kind, "locations": [{"path": "."}], "status": "completed"}
+        await update(requester, sessionUpdate="tool_call", **call)
+        assert await permission(requester, toolCallId="u", kind=kind, locations=[{"path": "."}]) == "no"
+    assert policy.completed_unasked == count

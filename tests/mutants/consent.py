@@ -326,8 +326,8 @@ MUTANTS = (
         "consent",
         "a call that was allowed once may become anything",
         "client/consent.py",
-        "each for each in subject.accesses if _lasting(each) not in known.allowed",
-        "each for each in subject.accesses if not known.allowed",
+        "for each in subject.accesses if _lasting(each) not in known.allowed",
+        "for each in subject.accesses if not known.allowed",
         REQUESTS + "test_a_call_that_became_something_denied_after_it_was_allowed_is_named",
     ),
     Mutant(

@@ -195,7 +195,9 @@ class SessionConsent:
         known = self._calls.get(call.id) if transcript.tool_calls.get(call.id) is call else None
         known = known or _Call()
         subject = self.resolver.of_call(known.claims or claims_of(call, transcript.terminals))
-        return Subject(tuple(each for each in subject.accesses if _lasting(each) not in known.allowed), subject.roots)
+        left = tuple(each for each in subject.accesses if _lasting(each) not in known.allowed)
+        # That a folder was listed or searched does not say that each of its files was read.
+        return Subject(tuple(replace(each, is_alone=each.kind in {"read", "search"}) for each in left), subject.roots)
 
     # --- grants
 
