@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from accord.protocol.model import Unknown
-from accord.session.claims import MAX_DEPTH, CommandClaim, PathClaim, claims_of
+from accord.session.claims import CommandClaim, PathClaim, claims_of
 from accord.session.entry import ToolCall
+from accord.session.input_commands import MAX_DEPTH
 from accord.session.tool import Location
 from tests.tables import rows
 
