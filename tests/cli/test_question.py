@@ -16,7 +16,7 @@ from accord.cli.show.answer import (
 from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_prompt, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
-from accord.display import SafeText
+from accord.display import SafeText, own
 from accord.session.option import PermissionOption
 from tests.limits import limit
 
@@ -78,9 +78,11 @@ async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
             assert answer is None or answer.consent == "reject" or not answer.can_be_given(options)
 
 
-@pytest.mark.parametrize(("typed", "chosen"), [("y", "x"), ("go on", "x"), ("x", "x"), ("leave it", "r"), ("n", "r")])
+@pytest.mark.parametrize(
+    ("typed", "chosen"), [("y", "go"), ("go on", "go"), ("go", "go"), ("leave it", "r"), ("n", "r")]
+)
 async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
-    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
+    options = [PermissionOption("go", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
     question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
     answer = await Questions(Typing(typed), lambda _: True).permission(question)
     assert isinstance(answer, PermissionOption)
@@ -119,7 +121,14 @@ def test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it(
     assert (option_name(PermissionOption("o", name, kind)) != name) is is_marked
 
 
-@pytest.mark.parametrize("typed", ["no", "n", "No", "nope", "reject", "never", "N\u043e"])
+REFUSALS = (
+    *("no", "n", "No", "nope", "reject", "never", "N\u043e", "deny", "cancel", "x", "X", "q", "Q", "quit", "esc"),
+    *("nooo", "nn", "none", "nevermind", "back", "leave", "c", "н", "не", "-", "\u00d7", "^C", "\x1b", "Hayir", "xx"),
+    *("x.", " x ", "\uff38", "\u0445", "x\u200b", "q!", "[x]", "NEVER", "Deny", "\uff2e\uff2f", "no\u0301", "n\u200bo"),
+)
+
+
+@pytest.mark.parametrize("typed", REFUSALS)
 def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(typed: str) -> None:
     options = [
         PermissionOption("no", "Yes", "allow_once"),
@@ -128,9 +137,19 @@ def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(type
         PermissionOption("never", "Fine", "allow_always"),
         PermissionOption("nope", "Go", "_other"),
         PermissionOption("go", "Go on", "allow_once"),
+        PermissionOption("x", "Allow", "allow_once"),
+        PermissionOption("y", "x", "allow_once"),
+        PermissionOption("z", "Q", "allow_always"),
+        PermissionOption(typed, "Do it", "_other"),
+        PermissionOption(f"{typed}1", typed, "allow_once"),
     ]
     question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
     assert _Choices(question).meant(typed) == (True, None)
+
+
+@pytest.mark.parametrize("typed", ["x", "q", "no", "N"])
+async def test_a_refusal_chooses_no_login_whatever_it_is_called(typed: str) -> None:
+    assert await Questions(Typing(typed), lambda _: True).choose(own("log in"), [(typed, "Log in"), ("b", "c")]) is None
 
 
 @pytest.mark.parametrize(

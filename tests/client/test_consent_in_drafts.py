@@ -305,3 +305,29 @@ async def test_a_draft_serves_no_files_and_no_terminals(edition: str, tmp_path: 
             answer = await agent.hand.request(method, {"sessionId": SESSION, **params})
             assert answer["error"]["code"] == -32601
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what was dropped, and folders
+
+
+@pytest.mark.parametrize("edition", DRAFTS)
+async def test_a_part_that_could_not_be_read_is_not_allowed_by_the_good_ones(tmp_path: Path, edition: str) -> None:
+    file = str(tmp_path / "src/a")
+    change = {"changes": [{"operation": "modify", "path": file}]} if edition == "2" else {"path": file, "newText": "x"}
+    good = {"kind": "edit", "content": [{"type": "diff", **change}]}
+    async with asking(edition, tmp_path, Policy(["allow edit:src/**"])) as agent:
+        assert await agent.ask(**good) == "yes"
+        assert await agent.ask(**good, toolCallId="u", locations=["secrets/key"]) == "no"
+        assert await agent.ask(**{**good, "content": [*good["content"], {"type": "diff"}]}, toolCallId="v") == "no"
+        await agent.update("tool_call_update", toolCallId="w", locations=[{"path": 5}])
+        assert await agent.ask(**good, toolCallId="w") == "no"
+
+
+@pytest.mark.parametrize("edition", DRAFTS)
+async def test_a_folder_that_holds_what_is_denied_is_not_moved(tmp_path: Path, edition: str) -> None:
+    policy = Policy(["deny move:secrets/**", "allow move"])
+    async with asking(edition, tmp_path, policy) as agent:
+        for number, ends in enumerate((("secrets", "a"), ("a", "secrets"), (".", "a"), ("a", "/"))):
+            raw_input = dict(zip(("from", "to"), ends, strict=True))
+            assert await agent.ask(kind="move", rawInput=raw_input, toolCallId=f"n{number}") == "no"
+        assert await agent.ask(kind="move", rawInput={"from": "a", "to": "b"}, toolCallId="u") == "yes"

@@ -626,3 +626,35 @@ async def test_a_session_that_gets_the_id_of_another_has_its_own_directories_and
         assert await write(requester, tmp_path / "two" / "b") == DENIED
 
     assert [each.name for each in tmp_path.rglob("b")] == []
+
+
+# --- what was dropped, and folders
+
+
+async def test_a_question_with_a_part_that_could_not_be_read_is_not_allowed_by_its_good_parts(tmp_path: Path) -> None:
+    good = {"kind": "edit", "content": [{"type": "diff", "path": str(tmp_path / "src/a"), "newText": "x"}]}
+    async with requesting_agent(tmp_path, permission=Policy(["allow edit:src/**"])) as requester, working(requester):
+        assert await permission(requester, **good) == "yes"
+        assert await permission(requester, **good, locations=[{"path": 5}]) == "no"
+        await update(requester, sessionUpdate="tool_call", toolCallId="u", title="x", locations="secrets")
+        assert await permission(requester, **{**good, "toolCallId": "u"}) == "no"
+
+
+async def test_a_folder_that_holds_what_is_denied_is_not_deleted(tmp_path: Path) -> None:
+    policy = Policy(["deny delete:secrets/**", "allow delete"])
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        for path in ("secrets", ".", "secrets/.", "/", str(tmp_path)):
+            assert await permission(requester, kind="delete", locations=[{"path": path}]) == "no"
+        assert await permission(requester, toolCallId="v", kind="delete", locations=[{"path": "src"}]) == "yes"
+
+
+@rows(("kind", "count"), [("search", 0), ("read", 0), ("delete", 1), ("edit", 1)])
+async def test_a_folder_that_was_searched_unasked_is_no_file_in_it_and_one_that_was_deleted_is(
+    tmp_path: Path, kind: str, count: int
+) -> None:
+    policy = Policy([f"deny {each}:.env" for each in ("read", "search", "delete", "edit")])
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        call = {"toolCallId": "t", "title": "x", "kind": kind, "locations": [{"path": "."}], "status": "completed"}
+        await update(requester, sessionUpdate="tool_call", **call)
+        assert await permission(requester, toolCallId="u", kind=kind, locations=[{"path": "."}]) == "no"
+    assert policy.completed_unasked == count

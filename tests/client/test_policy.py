@@ -327,4 +327,17 @@ def test_a_subject_that_no_edition_names_is_judged_by_the_command_in_it() -> Non
     asked = PermissionQuestion(HERE, "Deploy", OPTIONS, other=unknown)  # type: ignore[arg-type]
 
     assert answer(policy, asked) == OPTIONS[2]
-    assert answer(policy, PermissionQuestion(HERE, "Deploy", OPTIONS, other={"a": 1})) == OPTIONS[0]  # type: ignore[arg-type]
+    # What names nothing could be denied.
+    bare = PermissionQuestion(HERE, "Deploy", OPTIONS, other={"a": 1})  # type: ignore[arg-type]
+    assert answer(policy, bare) == OPTIONS[2]
+    assert answer(Policy(policy.rules, on_question=lambda _: True), bare) is True
+    assert answer(Policy(["allow all"]), bare) == OPTIONS[0]
+    assert answer(Policy(["allow other"]), bare) == OPTIONS[2]
+
+
+@rows("answers", [[False], [OPTIONS[1], None]])
+def test_a_question_that_names_nothing_is_asked_where_a_rule_could_mean_it(answers: list[Any]) -> None:
+    policy = Policy(["allow other", "deny execute:rm *"], on_question=lambda _: answers.pop(0))
+
+    assert answer(policy, question("other", "")) in (False, OPTIONS[1])
+    assert answer(Policy(policy.rules), question("other", "")) == OPTIONS[2]

@@ -71,6 +71,14 @@ MUTANTS = (
     ),
     Mutant(
         "models",
+        "arguments of a framework's model that Python does not read end the turn",
+        "adapters/tool_description.py",
+        "    except (ValueError, RecursionError):\n        return arguments",
+        "    except ValueError:\n        return arguments",
+        "tests/adapters/test_tool_description.py::test_arguments_that_are_nested_too_deeply_stay_a_text",
+    ),
+    Mutant(
+        "models",
         "arguments that Python does not read end the turn",
         "coder/gateway.py",
         "            arguments = json.loads(arguments)\n        except (ValueError, RecursionError):\n",

@@ -104,6 +104,22 @@ MUTANTS = (
     ),
     Mutant(
         "copied",
+        "one damaged session ends the copy of all others",
+        "stores/transfer.py",
+        'frozenset({"session_differs", "unreadable", "damaged"})',
+        'frozenset({"session_differs"})',
+        "tests/stores/test_damaged_rows.py::test_one_damaged_session_ends_no_copy_of_the_others_and_is_named",
+    ),
+    Mutant(
+        "copied",
+        "a copy says nothing of a session whose record is damaged",
+        "stores/transfer.py",
+        "        differing += map(_left_out, page.left_out)\n",
+        "",
+        "tests/stores/test_damaged_rows.py::test_one_damaged_session_ends_no_copy_of_the_others_and_is_named",
+    ),
+    Mutant(
+        "copied",
         "a session is left out because it is there, whatever its length",
         "stores/transfer.py",
         "    if found is not None and found.events != record.events:\n",

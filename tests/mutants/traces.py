@@ -125,6 +125,14 @@ MUTANTS = (
     ),
     Mutant(
         "traces",
+        "a secret whose name is in brackets is recorded",
+        "trace/redaction.py",
+        'credentials?)(?:\\]|%(?:25)?5d)?"',
+        'credentials?)"',
+        "tests/trace/test_redaction.py::test_a_secret_is_masked_and_its_neighbours_stay",
+    ),
+    Mutant(
+        "traces",
         "a secret in the fragment of an address is recorded",
         "trace/redaction.py",
         ', (b"#", rb"#[!/]*"))',

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.codec import Codec, encode
-from accord.protocol.model import Unknown, Untagged
+from accord.protocol.model import DROPPED, Unknown, Untagged
 from accord.protocol.salvage import Misfit, Salvage
 from accord.protocol.v1 import draft as v1_draft
 from accord.protocol.v2 import draft as v2_draft
@@ -40,7 +40,11 @@ LENIENT: list[tuple[Any, Any, Any]] = [
     (v1.AgentCapabilities, {"loadSession": None}, v1.AgentCapabilities()),
     (v1.InitializeRequest, {"protocolVersion": 1, "clientCapabilities": 5}, v1.InitializeRequest(protocol_version=1)),
     (v1.ListSessionsResponse, {"sessions": 5}, v1.ListSessionsResponse(sessions=[])),
-    (v1.ToolCall, {"toolCallId": "1", "title": "t", "kind": 5}, v1.ToolCall(tool_call_id="1", title="t")),
+    (
+        v1.ToolCall,
+        {"toolCallId": "1", "title": "t", "kind": 5},
+        v1.ToolCall(tool_call_id="1", title="t", meta={DROPPED: True}),
+    ),
     (v1.ToolCall, {"toolCallId": "1", "title": "t", "kind": None}, v1.ToolCall(tool_call_id="1", title="t")),
     (v1.ToolCallLocation, {"path": "/", "line": -1}, v1.ToolCallLocation(path="/")),
     (v1_draft.Usage, {"totalTokens": 3, "inputTokens": 1, "outputTokens": 2, "thoughtTokens": "few"}, None),
@@ -364,6 +368,7 @@ def test_one_bad_part_does_not_cost_the_rest_of_a_message() -> None:
             tool_call_id="1",
             content=[v1.Content(content=v1.TextContent(text="t")), Unknown("map", {"type": "map"})],
             locations=[v1.ToolCallLocation(path="/")],
+            meta={DROPPED: True},
         ),
         options=[v1.PermissionOption(option_id="o", name="n", kind="allow_twice")],
     )

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from accord.protocol.model import Unknown
-from accord.session.claims import MAX_DEPTH, CommandClaim, PathClaim, claims_of
+from accord.session.claims import CommandClaim, PathClaim, claims_of
 from accord.session.entry import ToolCall
+from accord.session.input_commands import MAX_DEPTH
 from accord.session.tool import Location
 from tests.tables import rows
 
@@ -87,6 +88,13 @@ def test_a_text_is_a_line_for_a_call_that_runs_something() -> None:
         {"arguments": json.dumps({"file_path": "secret/key"})},
         {"input": "*** Begin Patch\n*** Update File: secret/key\n"},
         {"changes": {"secret/key": {}}},
+        {"edits": {"secret/key": [1]}},
+        {"unheardOf": "secret/key"},
+        {"directory": "secret/key"},
+        {"newName": "secret/key"},
+        {"patch": ["--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-x\n+y\n"]},
+        {"unifiedDiff": "diff --git a/secret/key b/secret/key\nGIT binary patch\n"},
+        {"anything": "*** Begin Patch\n*** Update File: secret/key\n"},
     ],
 )
 def test_a_path_is_found_wherever_it_stands(raw_input: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import sqlite3
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StoreError
-from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store
+from accord.stores import MemoryStore, SessionRecord, SqliteStore, Store, copy_sessions
 from accord.stores.interface import clamped_time, date_of
 from tests.agent.rig import agent_of, served
 from tests.postgres import Database
@@ -176,3 +177,27 @@ async def test_an_agent_lists_its_sessions_beside_a_damaged_one(
     assert {each["sessionId"]: each["updatedAt"][:19] for each in answer} == {"d": LAST, "b": "1970-01-01T00:00:01"}
     assert [each.args for each in caplog.records if each.name == "accord.agent"] == [("'c'",)]
     await store.close()
+
+
+# --- copies
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE sessions SET roots = '[' WHERE id = 'c'", "UPDATE events SET texts = x'00'", "DELETE FROM events"],
+)
+async def test_one_damaged_session_ends_no_copy_of_the_others_and_is_named(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "sessions.db"
+    source, target = SqliteStore(path), MemoryStore()
+    await filled(source)
+    await source.close()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        number = "(SELECT number FROM sessions WHERE id = 'c')"
+        database.execute(damage if "WHERE" in damage else f"{damage} WHERE session = {number}")
+    source = SqliteStore(path)
+    with pytest.raises(StoreError) as caught:
+        await copy_sessions(source, target)
+    assert caught.value.reason in {"unreadable", "damaged"}
+    assert caught.value.session_id == "c"
+    assert {each.id for each in (await target.list_sessions()).records} == {*NAMES} - {"c"}
+    await source.close()

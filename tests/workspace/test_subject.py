@@ -113,6 +113,110 @@ def test_paths_in_the_input_count(tmp_path: Path, name: str) -> None:
     assert effect(tmp_path, ["deny edit:secret/**", "allow edit"], judged) == "deny"
 
 
+# --- folders that hold what a pattern means
+
+
+@rows(("pattern", "path"), [
+    ("secrets/**", "secrets"), ("secrets/**", "secrets/"), ("secrets/**", "secrets/."),
+    ("secrets/**", "./secrets/x/.."),
+    ("secrets/**", "."), ("secrets/**", ""), ("secrets/**", "/"), ("secrets/**", ".."), ("secrets/**", "file:."),
+    ("secrets/", "secrets"), ("secrets/key", "secrets"), ("secrets/key", "."), ("secrets/*.pem", "secrets"),
+    ("a/b/c/d", "a/b"), ("**/key", "secrets"), ("**/key", "."), ("**/.env", "secrets/"), ("s*/key", "secrets"),
+    ("secrets/**/key", "secrets/deep"), ("{}/secrets/**", "secrets"), ("{}/secrets/**", "/"), ("/**", "secrets"),
+    ("secrets/**", "link"), ("link/**", "secrets"), ("link/key", "."), ("secrets/**", "link/../secrets"),
+])  # fmt: skip
+@rows("kind", ["delete", "move", "edit", "read", "search"])
+def test_what_is_denied_covers_the_folder_that_holds_it(tmp_path: Path, pattern: str, path: str, kind: str) -> None:
+    (tmp_path / "secrets/deep").mkdir(parents=True)
+    (tmp_path / "secrets/key").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "secrets")
+    judged = subject(tmp_path, kind, locations=[Location(path)])
+    rule = f"{kind}:{pattern.format(tmp_path)}"
+
+    if path:
+        assert effect(tmp_path, [f"deny {rule}", f"allow {kind}"], judged) == "deny"
+        assert effect(tmp_path, [f"ask {rule}", f"allow {kind}"], judged) == "ask"
+    assert effect(tmp_path, [f"allow {rule}"], judged) == ("allow" if pattern == "/**" else "ask")
+
+
+@rows(("pattern", "path"), [
+    ("secrets/**", "src"), ("secrets/**", "secretsx"), ("secrets/**", "sec"), ("**/key", "src/main.py"),
+    ("**/key", "src/new.py"), ("secrets/key", "secrets/other"), ("*.pem", "src"), ("secrets/*/x", "secrets/key"),
+    ("/etc/**", "."), ("secrets/key/x", "src"),
+])  # fmt: skip
+@rows("kind", ["edit", "read", "search"])
+def test_what_is_denied_does_not_cover_what_holds_nothing_of_it(
+    tmp_path: Path, pattern: str, path: str, kind: str
+) -> None:
+    for folder in ("src", "secrets", "secretsx", "sec"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "src/main.py").touch()
+    judged = subject(tmp_path, kind, locations=[Location(path)])
+
+    assert effect(tmp_path, [f"deny {kind}:{pattern}", f"allow {kind}"], judged) == "allow"
+
+
+@rows(("pattern", "path"), [
+    ("caf\u00e9/**", "cafe\u0301/key"), ("cafe\u0301/**", "caf\u00e9/key"), ("caf\u00e9/**", "cafe\u0301"),
+    ("{}/caf\u00e9/*", "cafe\u0301/key"), ("caf?/key", "cafe\u0301/key"),
+])  # fmt: skip
+def test_both_spellings_of_a_letter_are_denied_and_one_is_allowed(tmp_path: Path, pattern: str, path: str) -> None:
+    rule = f"edit:{pattern.format(tmp_path)}"
+    judged = subject(tmp_path, "edit", locations=[Location(path)])
+
+    assert effect(tmp_path, [f"deny {rule}", "allow all"], judged) == "deny"
+    assert effect(tmp_path, [f"allow {rule}"], judged) == "ask"
+
+
+def test_both_ends_of_a_move_are_covered(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "file").touch()
+    rules = ["deny move:secrets/**", "deny move:**/.env", "allow move"]
+
+    for ends in (("a", "secrets"), ("secrets", "a"), ("a", "b"), ("file", "secrets")):
+        for raw_input in ({"from": ends[0], "to": ends[1]}, {"source": ends[0], "destination": ends[1]}):
+            assert effect(tmp_path, rules, subject(tmp_path, "move", raw_input)) == "deny"
+    assert effect(tmp_path, rules, subject(tmp_path, "move", {"from": "file", "to": "renamed"})) == "allow"
+
+
+@rows(("kind", "expected"), [("delete", "deny"), ("move", "deny"), ("edit", "allow"), ("read", "allow")])
+def test_what_is_not_there_may_become_a_folder_that_is_deleted_or_moved(
+    tmp_path: Path, kind: str, expected: Effect
+) -> None:
+    judged = subject(tmp_path, kind, locations=[Location("soon")])
+    named = subject(tmp_path, kind, locations=[Location("soon/")])
+
+    assert effect(tmp_path, [f"deny {kind}:so*/key", f"allow {kind}"], judged) == expected
+    assert effect(tmp_path, [f"deny {kind}:so*/key", f"allow {kind}"], named) == "deny"
+
+
+def test_a_rule_before_it_decides_for_what_lies_below_where_it_matches_all_of_that(tmp_path: Path) -> None:
+    (tmp_path / "build/keep").mkdir(parents=True)
+    judged = subject(tmp_path, "delete", locations=[Location("build")])
+
+    for before, expected in (("build", "deny"), ("build/**", "deny"), ("**", "allow"), ("bu*", "deny")):
+        assert effect(tmp_path, [f"allow delete:{before}", "deny delete:build/keep/**"], judged) == expected
+    assert effect(tmp_path, ["allow delete", "deny delete:build/keep/**"], judged) == "allow"
+    assert effect(tmp_path, ["allow delete:build", "deny delete"], judged) == "allow"
+    assert effect(tmp_path, ["ask delete:build/keep/x", "deny delete:build/keep/y", "allow all"], judged) == "deny"
+
+
+def test_two_moves_that_were_always_allowed_make_no_third_one(tmp_path: Path) -> None:
+    def move(source: str, destination: str, **more: str) -> Subject:
+        return subject(tmp_path, "move", {"from": source, "to": destination, **more})
+
+    answers = [RememberedAnswer("allow", targets=each.targets or ()) for each in (move("a", "b"), move("c", "d"))]
+
+    assert judge((), move("a", "b"), answers).effect == "allow"
+    assert judge((), subject(tmp_path, "move", {"to": "b", "from": "./a"}), answers).effect == "allow"
+    for ends in (("a", "d"), ("c", "b"), ("b", "a"), ("a", "a"), ("a", "c")):
+        assert judge((), move(*ends), answers).effect == "ask"
+    assert judge((), subject(tmp_path, "move", {"to": "a", "from": "b"}), answers).effect == "ask"
+    assert judge((), subject(tmp_path, "move", {"from": "a"}), answers).effect == "ask"
+    diff = Diff([FileChange("d", "x", "x", "move", "a")])
+    assert judge((), subject(tmp_path, "move", content=[diff]), answers).effect == "ask"
+
+
 # --- commands
 
 COMMANDS: list[Any] = [
@@ -140,16 +244,23 @@ def test_a_call_with_a_command_is_execute_wherever_it_stands(tmp_path: Path, raw
     assert effect(tmp_path, ["allow read", "allow other", "allow execute:git *"], judged) == "ask"
 
 
+@rows("raw_input", [None, {}, {"command": 1}])
+def test_a_command_that_is_not_named_is_asked_and_a_title_is_no_command(tmp_path: Path, raw_input: Any) -> None:
+    judged = subject(tmp_path, "execute", raw_input)
+
+    assert effect(tmp_path, ["allow execute:git *", "allow execute:*"], judged) == "ask"
+    assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "ask"
+    assert effect(tmp_path, ["deny execute", "allow all"], judged) == "deny"
+
+
 @rows("raw_input", [
-        None, {}, {"command": 1}, {"command": [1]}, {"command": "git", "args": "status; rm x"},
+        {"command": [1]}, {"command": "git", "args": "status; rm x"},
         {"command": "git", "args": [1]},
         {"command": "git status", "env": {"PATH": "/x"}}, {"command": "git status", "env": "PATH=/x"},
         {"command": "git status", "env": [{"name": "LD_PRELOAD", "value": "x"}]}, {"command": "git status", "cwd": "~"},
         {"command": {"command": {"command": {"command": {"command": {"command": {"command": {"command": "git"}}}}}}}},
     ])  # fmt: skip
-def test_a_command_that_is_not_known_is_denied_by_every_pattern_and_a_title_is_no_command(
-    tmp_path: Path, raw_input: Any
-) -> None:
+def test_a_command_that_is_not_known_is_denied_by_every_pattern(tmp_path: Path, raw_input: Any) -> None:
     judged = subject(tmp_path, "execute", raw_input)
 
     assert effect(tmp_path, ["allow execute:git *", "allow execute:*"], judged) == "ask"
@@ -285,6 +396,7 @@ def test_an_input_without_paths_and_commands_is_remembered_whole(tmp_path: Path)
 
     assert one.targets == same.targets != other.targets
     assert isinstance((one.targets or ())[0], InputTarget)
+    assert isinstance((subject(tmp_path, "fetch", {"url": "https://a.example/"}).targets or ())[0], InputTarget)
     assert subject(tmp_path, "fetch").targets is None
 
 

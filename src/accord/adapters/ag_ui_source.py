@@ -73,7 +73,7 @@ class _EventReader:
 def _decoded(data: bytes) -> AguiEvent:
     try:
         event = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         raise InternalError("The AG-UI agent sent something that is no event")

@@ -284,7 +284,7 @@ class FrameworkRun(abc.ABC):
             return text
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         if kind == "boolean" and isinstance(value, str):
             return value.strip().lower() in {"yes", "y", "true", "ok", "allow"}

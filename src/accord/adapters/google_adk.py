@@ -419,5 +419,5 @@ def _app_name(agent: Any) -> str:
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

@@ -32,7 +32,7 @@ from accord.client.question import ElicitAnswer, WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose_line
 from accord.errors import AuthRequired
 from accord.session.option import PermissionOption
-from accord.session.refusal import means_no
+from accord.session.refusal import typed_no
 
 ARMING_SECONDS = 0.5
 """So long a question that takes the place of another one accepts no answer."""
@@ -207,7 +207,7 @@ class _Choices:
         if key in self._wide:
             return True, self._wide[key].answer
         option = self._options.get(key)
-        if option is None and means_no(answer):
+        if option is None and typed_no(answer):
             return True, self._question.reject()
         if option is None and key not in _OWN_KEYS and not key.isdecimal():
             option = _named(answer, self._options.values())
@@ -291,7 +291,7 @@ class Questions:
                 self._terminal.show_line(filled("  [{}] {} ({})", number, name, id_))
             while True:
                 answer = await self._terminal.read_line(own("which? > "))
-                if answer is None or not answer:
+                if answer is None or not answer or typed_no(answer):
                     return None
                 for number, (id_, _) in enumerate(choices, 1):
                     if answer in {str(number), id_}:

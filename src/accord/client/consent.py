@@ -7,13 +7,14 @@ the same files and commands pass, inside the same turn, until the call has ended
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from accord.client.question import PermissionQuestion
 from accord.client.session import Session
-from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_in, claims_of, with_shown_blocks
+from accord.session.claims import CallClaims, CommandClaim, claims_in, claims_of, with_shown_blocks
 from accord.session.entry import ToolCall
 from accord.session.event import Event, TerminalChanged, ToolChanged, ToolContentAdded
+from accord.session.readings import WRITING_KINDS
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
 from accord.session.rules import Access, Rule, Subject
 from accord.session.shell_line import environment_is_harmless
@@ -78,6 +79,11 @@ def _can_result(shown: Sequence[FileChange], write: FileChange) -> bool:
                 texts |= {text.replace(old, new, 1), text.replace(old, new)}
     # Agents differ in whether the last line is ended.
     return _text(write.new).rstrip("\n") in {text.rstrip("\n") for text in texts}
+
+
+def _lasting(access: Access) -> Access:
+    """The access without what it changes itself: a call may make a folder."""
+    return replace(access, is_folder=False)
 
 
 def _text(text: str | None) -> str:
@@ -170,6 +176,9 @@ class SessionConsent:
         claims, call = question.claims, question.tool
         if claims is None:
             claims = claims_in("other", question.other) if call is None else claims_of(call)
+            if question.other is not None and not (claims.paths or claims.commands):
+                # A subject of a kind that no edition names.
+                claims = replace(claims, is_unread=True)
         if call is not None:
             claims = with_shown_blocks(claims, call)
         command = None
@@ -186,7 +195,9 @@ class SessionConsent:
         known = self._calls.get(call.id) if transcript.tool_calls.get(call.id) is call else None
         known = known or _Call()
         subject = self.resolver.of_call(known.claims or claims_of(call, transcript.terminals))
-        return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
+        left = tuple(each for each in subject.accesses if _lasting(each) not in known.allowed)
+        # That a folder was listed or searched does not say that each of its files was read.
+        return Subject(tuple(replace(each, is_alone=each.kind in {"read", "search"}) for each in left), subject.roots)
 
     # --- grants
 
@@ -195,7 +206,7 @@ class SessionConsent:
         turn, call_id = question.turn if question.is_in_turn else None, question.call_id
         if call_id is not None:
             call = self._calls.setdefault(call_id, _Call())
-            call.allowed.update(subject.accesses)
+            call.allowed.update(map(_lasting, subject.accesses))
             if call.is_ended:
                 return
         if turn is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from accord.agent import Tool, Turn
 from accord.coder.memory import Memory
@@ -122,7 +123,11 @@ class PermissionGate:
             target = InputTarget(call.kind, tool)
             return Subject((Access(call.kind, target=target),), self._resolver.roots)
         paths = tuple(PathClaim(call.kind, location.path) for location in call.locations)
-        return self._resolver.of_call(CallClaims(call.kind, paths), claim)
+        subject = self._resolver.of_call(CallClaims(call.kind, paths), claim)
+        if call.kind not in READING:
+            return subject
+        # What lies below is judged file by file.
+        return replace(subject, accesses=tuple(replace(access, is_alone=True) for access in subject.accesses))
 
     def _default(self, kind: str) -> Effect:
         return "allow" if kind in READING and self._turn.option(AUTO_APPROVE_READS) else "ask"

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 __all__ = [
+    "DROPPED",
     "UNSET",
     "Closed",
     "Extent",
@@ -102,6 +103,8 @@ else:
 
 Metadata: TypeAlias = dict[str, Any]
 """The `_meta` object: keys belong to their author."""
+DROPPED = "accord/dropped"
+"""A key in the metadata of a value that was received with more than could be read."""
 
 Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -126,7 +129,11 @@ class Wire(msgspec.Struct, rename=wire_name, omit_defaults=True, repr_omit_defau
     """The base of every type on the wire.
 
     Not tracked by the garbage collector: a value that is made to contain itself is never freed.
+
+    Where leniency drops a value within one of the fields in `noted`, the metadata gets the key `DROPPED`.
     """
+
+    noted: ClassVar[frozenset[str]] = frozenset()
 
 
 class _AnyInstance(type):

@@ -17,9 +17,13 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Meta, UnsetType
 
-from accord.protocol.model import Mark, Unknown, Untagged, UntaggedLists, Wire
+from accord.protocol.model import DROPPED, Mark, Unknown, Untagged, UntaggedLists, Wire
 
 __all__ = ["Misfit", "Salvage"]
+
+
+# Fields that say nothing about what is done.
+_LABELS = frozenset({"meta", "line", "annotations"})
 
 
 class Misfit(Exception):
@@ -46,6 +50,8 @@ class Salvage:
         self.strict = strict
         self.dropped = 0
         self.unknown = 0
+        self._lost = 0
+        """Of the dropped values those that said something: neither null nor a label."""
 
     def read(self, kind: Any, value: Any, path: str = "") -> Any:
         """The value as `kind`.
@@ -145,6 +151,7 @@ class Salvage:
                 if not sieved:
                     raise
                 self.dropped += 1
+                self._lost += 1
         _bounds(marks, items, path)
         return items
 
@@ -165,11 +172,16 @@ class Salvage:
         if self.strict:
             self._no_further_keys(kind, fields, value, path)
         values: dict[str, Any] = {}
+        is_noted = False
         for field in fields:
             if field.key in value:
+                lost = self._lost
                 self._field(field, value[field.key], _join(path, field.key), values)
+                is_noted |= self._lost > lost and field.name in kind.noted
             elif field.required:
                 raise Misfit(_join(path, field.key), "a value: it is required")
+        if is_noted:
+            values["meta"] = {**(values.get("meta") or {}), DROPPED: True}
         try:
             return kind(**values)
         except ValueError as error:
@@ -183,6 +195,7 @@ class Salvage:
             if self.strict or not field.lenient:
                 raise
             self.dropped += 1
+            self._lost += value is not None and field.name not in _LABELS
             if field.required:
                 values[field.name] = []  # only lists are both required and lenient
 

@@ -7,83 +7,61 @@ judges them. A title is a label for people and never a claim.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from accord.protocol.model import Unknown
+from accord.protocol.model import DROPPED, Unknown
 from accord.session.content import Text
 from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.git_patch import NOWHERE, is_shown_by, patch_paths
+from accord.session.input_commands import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    CommandClaim,
+    digest_of,
+    input_commands,
+    opened,
+)
+from accord.session.input_names import (
+    ADDRESS,
+    ASKED_KEYS,
+    ASKING_KINDS,
+    DESTINATION_KEYS,
+    ENVIRONMENT_KEYS,
+    FILE_KEYS,
+    NO_PATHS,
+    PATCH_KEYS,
+    PATCH_LINE,
+    PATH_BEGINS,
+    PATH_KEYS,
+    TEXT_KEYS,
+    WRITTEN_KEYS,
+    field_name,
+)
+from accord.session.readings import FILE_KINDS, WRITING_KINDS, reading
 from accord.session.tool import Diff, FileChange, Shown, TerminalView
 
 __all__ = [
-    "ARGUMENT_KEYS",
-    "COMMAND_KEYS",
-    "DIRECTORY_KEYS",
-    "ENVIRONMENT_KEYS",
     "CallClaims",
     "CommandClaim",
     "PathClaim",
     "change_kinds",
     "claims_in",
     "claims_of",
-    "field_name",
     "terminal_claim",
     "with_shown_blocks",
 ]
 
-FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
-WRITING_KINDS = frozenset({"edit", "delete", "move"})
 # The paths or the command of such a call are all of it. Elsewhere they are parameters among others.
 _EXACT_KINDS = FILE_KINDS | {"execute"}
 
 # More claims about one call than a user could read before answering: the rest counts as unknown.
 MAX_CLAIMS = 256
-MAX_CHARACTERS = 256 * 1024
-MAX_DEPTH = 6
 _UNREAD = "(nested too deeply)"
 
-# Names are compared without case and separators: `file_path`, `filePath` and `FilePath` are one.
-COMMAND_KEYS = frozenset(
-    {
-        *("command", "commands", "cmd", "cmds", "commandline", "cmdline", "commandstring", "commandtext"),
-        *("shell", "shellcommand", "shellline", "shellscript", "bash", "bashcommand", "terminalcommand", "script"),
-        *("argv", "exec", "execute", "executable", "program", "binary", "run", "powershell"),
-    }
-)
-DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "workingdir", "directory", "dir", "currentdirectory"})
-ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars", "environmentvariables"})
-ARGUMENT_KEYS = frozenset({"args", "arguments", "parameters"})
-_STANDARD_INPUT_KEYS = frozenset({"stdin", "input", "heredoc"})
-# A text under these keys is a shell line, independent of the keys beside it.
-_LINE_KEYS = frozenset({"line", "script", "shell", "shellscript", "shellline"})
-_PATH_KEYS = frozenset(
-    {
-        *("path", "paths", "file", "files", "filepath", "filepaths", "filename", "filenames", "abspath"),
-        *("absolutepath", "relativepath", "relativeworkspacepath", "targetfile", "targetpath", "notebook"),
-        *("notebookpath", "oldpath", "newpath", "source", "sourcepath", "destinationpath", "uri", "uris"),
-        *("destination", "outputfile", "outputpath", "outfile", "folder", "folderpath"),
-    }
-)
-# These mean files where the call is about files, and anything elsewhere: a recipient, a date.
-_FILE_KEYS = frozenset({"target", "src", "from", "to", "dest", "dst", "output", "name"})
-# Texts that a call brings along. A string anywhere else that looks like a path counts as one.
-_TEXT_KEYS = frozenset(
-    {
-        *("content", "contents", "text", "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext", "old"),
-        *("new", "replacement", "replace", "insert", "code", "pattern", "regex", "query", "search", "description"),
-        *("explanation", "reason", "prompt", "message", "instructions", "title", "patch", "diff", "input", "stdin"),
-    }
-)
-_NO_PATHS = _TEXT_KEYS | COMMAND_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
-_PATCH_KEYS = frozenset({"patch", "diff", "input"})
-_PATH_BEGINS = ("/", "./", "../", "~/", "file:")
 MAX_PATH_CHARACTERS = 4096
-_SEPARATORS = re.compile(r"[\s_-]")
 # The headings of the patch format that some models write instead of Git's.
 _PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
 
@@ -94,20 +72,6 @@ class PathClaim:
 
     kind: str
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandClaim:
-    """A command that the call runs: an argv, or a line for a shell; neither where it could not be read.
-
-    `input_digest` identifies the standard input that it is given.
-    """
-
-    argv: tuple[str, ...] | None = None
-    line: str | None = None
-    directory: str | None = None
-    environment: tuple[tuple[str, str], ...] = ()
-    input_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +86,11 @@ class CallClaims:
     commands: tuple[CommandClaim, ...] = ()
     is_complete: bool = True
     input_digest: str | None = None
+    is_unread: bool = False
+    """Whether a part of the call was not read: what it would have named is not known."""
+    refused: tuple[str, ...] = ()
+    """Kinds of which only a rule that denies or asks counts."""
+    names_address: bool = False
     former: tuple[str, ...] = ()
     """Further kinds: those that the call had before (not `other`, which also stands for none), and those of claims
     that are not kept or that a terminal stands for."""
@@ -142,6 +111,9 @@ class CallClaims:
             commands,
             self.is_complete and earlier.is_complete and fits,
             self.input_digest,
+            self.is_unread or earlier.is_unread,
+            tuple(dict.fromkeys((*earlier.refused, *self.refused))),
+            self.names_address or earlier.names_address,
             tuple(each for each in former if each not in ("other", self.kind)),
         )
 
@@ -149,32 +121,91 @@ class CallClaims:
 def claims_of(call: ToolCall, terminals: Mapping[str, TerminalEntry] | None = None) -> CallClaims:
     """The claims of the call in its current state; `terminals` are those of its session, by id."""
     # Nearly all items of a call with many of them are texts, which claim nothing.
-    items = [item for item in call.content if type(item) is not Shown]
+    items = [
+        item.block if type(item) is Shown else item
+        for item in call.content
+        if type(item) is not Shown or type(item.block) is Unknown
+    ]
     diffs = [item for item in items if isinstance(item, Diff)]
     unknown = [item.payload for item in items if isinstance(item, Unknown)]
     operations = [change.payload for diff in diffs for change in diff.changes if change.payload is not None]
     views = [item.terminal_id for item in items if isinstance(item, TerminalView)]
-    paths = dict.fromkeys(PathClaim(call.kind, location.path) for location in call.locations)
-    for diff in diffs:
-        paths.update(dict.fromkeys(_diff_claims(call.kind, diff)))
-    located = frozenset(location.path for location in call.locations)
-    for value in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(_input_claims(call.kind, value, located)))
-    inputs = (call.raw_input, *unknown, *operations)
-    found_commands = [each for value in inputs for each in _input_commands(value, 0)]
+    given = opened(call.raw_input)
+    found_commands = [each for value in (call.raw_input, *unknown, *operations) for each in input_commands(value, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
         found_commands = [CommandClaim(line=call.raw_input)]
+    kind, further, refused = _kinds_said(call, [given, *unknown], has_command=bool(found_commands))
+    located = frozenset(location.path for location in call.locations)
+    places = [PathClaim(kind, location.path) for location in call.locations]
+    inside = [each for value in (given, *unknown) for each in _input_claims(kind, value, located)]
+    # The ends of a move in their order, which locations do not show.
+    paths = dict.fromkeys((*inside, *places) if kind == "move" else places)
+    for diff in diffs:
+        paths.update(dict.fromkeys(_diff_claims(kind, diff)))
+    paths.update(dict.fromkeys(inside))
+    paths.update(dict.fromkeys(PathClaim(each, claim.path) for each in further for claim in tuple(paths)))
+    for directory in {each.directory for each in found_commands if each.directory} - located:
+        # The directory of a command is not one of its files.
+        paths.pop(PathClaim(kind, directory), None)
     run = [claim for each in views if (claim := terminal_claim((terminals or {}).get(each))) is not None]
     digest = None
-    if call.raw_input is not None and (call.kind not in _EXACT_KINDS or not (paths or found_commands)):
-        digest = _digest([call.kind, call.name, call.raw_input, *unknown])
+    if call.raw_input is not None and (kind not in _EXACT_KINDS or not (paths or found_commands)):
+        digest = digest_of([kind, call.name, call.raw_input, *unknown])
     found, commands = tuple(paths), tuple(dict.fromkeys([*found_commands, *run]))
+    is_unread = (
+        any(DROPPED in (meta or {}) for meta in (call.meta, *(diff.meta for diff in diffs)))
+        or (kind in FILE_KINDS and not _is_read(given))
+        or not all(any(_input_claims(kind, each, located)) or any(input_commands(each, 0)) for each in unknown)
+    )
+    addressed = any(_is_address(name, value) for each in (given, *unknown) for name, value in _fields(each, 0))
     # A call that shows a terminal runs a command, also one that is not named.
-    former = ("execute",) if views and call.kind != "execute" else ()
+    former = ("execute",) if views and kind != "execute" else ()
     if len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS:
-        return CallClaims(call.kind, found, commands, is_complete=True, input_digest=digest, former=former)
-    kinds = (kind for kind in dict.fromkeys((*former, *_kinds(found, commands))) if kind not in ("other", call.kind))
-    return CallClaims(call.kind, is_complete=False, input_digest=digest, former=tuple(kinds))
+        return CallClaims(kind, found, commands, True, digest, is_unread, refused, addressed, former)  # noqa: FBT003 - complete
+    kinds = (each for each in dict.fromkeys((*former, *_kinds(found, commands))) if each not in ("other", kind))
+    return CallClaims(kind, (), (), False, digest, is_unread, refused, addressed, tuple(kinds))  # noqa: FBT003 - not complete
+
+
+def _kinds_said(
+    call: ToolCall, inputs: Sequence[Any], *, has_command: bool
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The kind of the call, further kinds of its paths, and kinds that only count for a rule that denies or asks."""
+    kind, refused = call.kind or "other", []
+    fields = [each for value in inputs for each in _fields(value, 0)]
+    if has_command:
+        refused = [] if reading("a command", kind).says == "allow" else [kind]
+    written = WRITTEN_KEYS - (ASKED_KEYS if kind in ASKING_KINDS else frozenset())
+    is_written = any(name in written and value is not None and not isinstance(value, bool) for name, value in fields)
+    names_path = bool(call.locations) or any(any(_input_claims(kind, value, frozenset())) for value in inputs)
+    further: tuple[str, ...] = ()
+    if is_written and names_path and not has_command:
+        row = reading("a path and a text", kind)
+        if row.says == "refuse":
+            return row.judged[0], (), (*refused, kind)
+        further = row.judged
+    return kind, further, tuple(refused)
+
+
+def _is_address(name: str, value: Any) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return name not in NO_PATHS and any(isinstance(each, str) and ADDRESS.match(each) for each in values)
+
+
+def _is_read(value: Any) -> bool:
+    """Whether the input of a call about files has a form in which paths are found."""
+    if isinstance(value, dict | list):
+        for name, each in _fields(value, 0):
+            values = each if isinstance(each, list) else [each]
+            if name in PATH_KEYS and not all(map(_may_name_a_path, values)):
+                return False
+        return all(isinstance(each, dict) for each in value) if isinstance(value, list) else True
+    return not value
+
+
+def _may_name_a_path(value: Any) -> bool:
+    if isinstance(value, dict):
+        return not value or any(_input_claims("edit", value, frozenset()))
+    return not value or isinstance(value, str)
 
 
 def terminal_claim(terminal: TerminalEntry | None) -> CommandClaim | None:
@@ -199,26 +230,12 @@ def with_shown_blocks(claims: CallClaims, call: ToolCall) -> CallClaims:
     if claims.input_digest is None or not blocks:
         return claims
     texts = [block.text if isinstance(block, Text) else repr(block) for block in blocks]
-    return replace(claims, input_digest=_digest([claims.input_digest, *texts]))
-
-
-def field_name(key: object) -> str:
-    """A key of an input without case and separators, as the tables of names have it."""
-    return _SEPARATORS.sub("", str(key)).lower()
+    return replace(claims, input_digest=digest_of([claims.input_digest, *texts]))
 
 
 def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
     in_paths = sum(len(each.path) for each in paths)
     return in_paths + sum(len(each.line or "") + sum(map(len, each.argv or ())) for each in commands)
-
-
-def _digest(value: Any) -> str | None:
-    """The digest of an input, independent of the order of its keys."""
-    try:
-        text = json.dumps(value, sort_keys=True, default=repr)
-    except (ValueError, RecursionError):
-        return None
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- files
@@ -242,7 +259,7 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
 
 
 def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
-    for path in (change.path, change.old_path):
+    for path in (change.old_path, change.path):
         if path and path != NOWHERE:
             for each in change_kinds(kind, change):
                 yield PathClaim(each, path)
@@ -270,37 +287,27 @@ def claims_in(kind: str, payload: Any) -> CallClaims:
     return claims_of(ToolCall("", kind=kind, raw_input=payload))
 
 
-def _opened(value: Any) -> Any:
-    """The value; a text that is a JSON object or list is decoded, because a model's arguments may come as a text."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} and len(value) <= MAX_CHARACTERS:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _input_claims(kind: str, raw_input: Any, located: frozenset[str]) -> Iterator[PathClaim]:
-    keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
-    # A patch changes files whatever the call's kind is.
+    keys = PATH_KEYS | FILE_KEYS if kind in FILE_KINDS else PATH_KEYS
     changing = kind if kind in WRITING_KINDS else "edit"
-    for name, value in _fields(raw_input, 0):
+    fields = _fields(raw_input, 0)
+    for name, value in sorted(fields, key=_is_destination) if kind == "move" else fields:
         values = value if isinstance(value, list) else [value]
         if name is _UNREAD:
             yield PathClaim(kind, "")
         elif name in keys:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
-        elif name in _PATCH_KEYS and isinstance(value, str):
-            named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
-            yield from (PathClaim(changing, _rooted(path, located)) for path in named)
-            if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
-                # Files that are not known.
-                yield PathClaim(changing, "")
-        elif name == "changes" and isinstance(value, dict):
+        elif any(_is_patch(name, each) for each in values):
+            yield from (claim for text in values for claim in _patch_claims(kind, name, str(text), located))
+        elif isinstance(value, dict):
             # One adapter keys its changes by path.
-            yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
-        elif name not in _NO_PATHS:
-            yield from (PathClaim(kind, each) for each in values if _looks_like_a_path(each))
+            yield from (PathClaim(changing, each) for each in value if name == "changes" or _may_be_a_path(kind, each))
+        elif name not in NO_PATHS:
+            yield from (PathClaim(kind, each) for each in values if _may_be_a_path(kind, each))
+
+
+def _is_destination(field: tuple[str, Any]) -> bool:
+    return field[0] in DESTINATION_KEYS
 
 
 def _rooted(path: str, located: frozenset[str]) -> str:
@@ -311,9 +318,26 @@ def _rooted(path: str, located: frozenset[str]) -> str:
     return f"/{path}" if f"/{path}" in located else path
 
 
-def _looks_like_a_path(value: Any) -> bool:
-    is_short = isinstance(value, str) and len(value) <= MAX_PATH_CHARACTERS
-    return is_short and value.startswith(_PATH_BEGINS) and "\n" not in value
+def _patch_claims(kind: str, name: str, text: str, located: frozenset[str]) -> Iterator[PathClaim]:
+    # A patch changes files whatever the call's kind is.
+    changing = kind if kind in WRITING_KINDS else "edit"
+    named = [*map(str.strip, _PATCH_HEADING.findall(text)), *(patch_paths(text) or ())]
+    yield from (PathClaim(changing, _rooted(path, located)) for path in named)
+    if not named and text.strip() and name != "input" and kind in WRITING_KINDS:
+        # Files that are not known.
+        yield PathClaim(changing, "")
+
+
+def _is_patch(name: str, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    return name in PATCH_KEYS or (name not in TEXT_KEYS and PATCH_LINE.search(value) is not None)
+
+
+def _may_be_a_path(kind: str, value: Any) -> bool:
+    """Whether a text under any name looks like a path; in a call that changes files, a slash is enough."""
+    is_short = isinstance(value, str) and len(value) <= MAX_PATH_CHARACTERS and "\n" not in value
+    return is_short and (value.startswith(PATH_BEGINS) or (kind in WRITING_KINDS and "/" in value))
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -328,103 +352,10 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, each in value.items():
             name = field_name(key)
-            each = each if name in _TEXT_KEYS else _opened(each)  # noqa: PLW2901 - the same value, read
+            each = each if name in TEXT_KEYS else opened(each)  # noqa: PLW2901 - the same value, read
             yield name, each
             if name not in ENVIRONMENT_KEYS:
                 yield from _fields(each, depth + 1)
     elif isinstance(value, list):
         for each in value:
             yield from _fields(each, depth + 1)
-
-
-# --- commands
-
-
-def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
-    """The commands of nested objects, each with the directory and environment of the same object."""
-    value = _opened(value)
-    if _is_too_deep(value, depth):
-        yield CommandClaim()
-    elif isinstance(value, list):
-        for each in value:
-            yield from _input_commands(each, depth + 1)
-    elif isinstance(value, dict):
-        fields = [(field_name(key), each) for key, each in value.items()]
-        for name, each in fields:
-            if name in COMMAND_KEYS:
-                yield from _Beside(fields).commands(name, each, depth)
-            elif name not in _TEXT_KEYS or not isinstance(each, str):
-                yield from _input_commands(each, depth + 1)
-
-
-def _is_too_deep(value: Any, depth: int) -> bool:
-    """Whether a value is an object that is not read: nested beyond the limit, or a text that is too large."""
-    if isinstance(value, str):
-        return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}
-    return depth > MAX_DEPTH and bool(value) and isinstance(value, dict | list)
-
-
-_UNREADABLE: Any = object()
-
-
-def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
-    """The one value under any of these keys; two that differ are not readable: which one counts is unknown."""
-    values = [each for name, each in fields if name in keys and each is not None]
-    if any(each != values[0] for each in values):
-        return _UNREADABLE
-    return values[0] if values and values[0] not in ("", [], {}) else None
-
-
-class _Beside:
-    """The fields beside a command in the same object: its arguments, directory and environment."""
-
-    def __init__(self, fields: Sequence[tuple[str, Any]]) -> None:
-        directory = _one(fields, DIRECTORY_KEYS)
-        environment = _one(fields, ENVIRONMENT_KEYS)
-        self._arguments = _one(fields, ARGUMENT_KEYS)
-        given = [each for each in fields if each[0] in _STANDARD_INPUT_KEYS and each[1] not in (None, "", [], {})]
-        self._input_digest = _digest(given) if given else None
-        self._directory: str | None = directory if isinstance(directory, str) else None
-        self._environment = None if environment is _UNREADABLE else _environment(environment)
-        self._is_readable = (
-            self._environment is not None
-            and self._arguments is not _UNREADABLE
-            and (directory is None or isinstance(directory, str))
-        )
-
-    def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:
-        """The commands under one name: a line, an argv, several of either, or an object of its own."""
-        if value in ("", [], {}) or not isinstance(value, str | list | dict):
-            # `"shell": true` and the like are options of a run, not commands.
-            return
-        if not self._is_readable:
-            yield CommandClaim()
-        elif isinstance(value, str):
-            yield self._line(name, value)
-        elif isinstance(value, list) and name in {"commands", "cmds"}:
-            for each in value:
-                yield from self.commands("line", each, depth)
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            yield CommandClaim(tuple(value), None, self._directory, self._environment or (), self._input_digest)
-        else:
-            yield from list(_input_commands(value, depth + 1)) or [CommandClaim(directory=self._directory)]
-
-    def _line(self, name: str, line: str) -> CommandClaim:
-        arguments, environment = self._arguments, self._environment or ()
-        if name in _LINE_KEYS or arguments in (None, "", {}):
-            return CommandClaim(None, line, self._directory, environment, self._input_digest)
-        if isinstance(arguments, list) and all(isinstance(each, str) for each in arguments):
-            # A program beside its arguments is one argv.
-            return CommandClaim((line, *arguments), None, self._directory, environment, self._input_digest)
-        return CommandClaim(directory=self._directory)
-
-
-def _environment(value: Any) -> tuple[tuple[str, str], ...] | None:
-    """Names and values; None where they cannot be read."""
-    if value is None:
-        return ()
-    if isinstance(value, dict):
-        return tuple((str(name), str(each)) for name, each in value.items())
-    if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in value):
-        return tuple((each["name"], str(each.get("value", ""))) for each in value)
-    return None

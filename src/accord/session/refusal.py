@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
-__all__ = ["means_no"]
+__all__ = ["means_no", "typed_no"]
 
 MAX_CHARACTERS = 400
 
@@ -38,6 +39,17 @@ _AT_THE_EDGE = frozenset(
     )
     for word in line.split()
 )
+# What people type to leave a question; as a name of an option it says nothing.
+_TYPED = frozenset(
+    word
+    for line in (
+        "x q c esc escape back close leave false off none nothing neither nevermind noway wait hold nil null negative",
+        "niet nay naw nuh hayir khong н не",
+    )
+    for word in line.split()
+)
+_TYPED_SIGNS = ("-", "×", "✕", "╳", "^", "\x03", "\x04", "\x1b")
+_REPEATED = re.compile(r"(.)\1+")
 # Scripts that put no blanks between words, and signs.
 _INSIDE = (
     "拒", "否", "不", "禁止", "取消", "取り消", "いいえ", "キャンセル", "아니", "거부", "취소", "नहीं", "ไม่",
@@ -58,15 +70,26 @@ _SMALL = str.maketrans("аеорсухіјѕһтмквнԛԝοανρτικυχε
 def means_no(text: str) -> bool:
     """Whether a person would take it for a refusal; "don't ask again" is none."""
     text = text[:MAX_CHARACTERS]
-    if any(each in text for each in _INSIDE):
+    return any(each in text for each in _INSIDE) or any(map(_refuses, _readings(text)))
+
+
+def typed_no(text: str) -> bool:
+    """Whether a person who types it at a question refuses."""
+    # `nooo` is one as well.
+    if any(map(means_no, (text, _REPEATED.sub(r"\1", text)))) or text.lstrip().startswith(_TYPED_SIGNS):
         return True
+    readings = [word for typed in (text, _REPEATED.sub(r"\1", text)) for word in _readings(typed[:MAX_CHARACTERS])]
+    return any(each[:1] and each[0] in _TYPED for each in readings)
+
+
+def _readings(text: str) -> Iterator[list[str]]:
     visible = "".join(
         each for each in unicodedata.normalize("NFKD", text) if unicodedata.category(each) not in _INVISIBLE
     )
     composed = unicodedata.normalize("NFC", text)
     readings = {each.casefold() for each in (composed, visible, visible.translate(_CAPITALS))}
     readings |= {each.translate(_SMALL) for each in readings}
-    return any(_refuses(_split(each)) for each in readings)
+    return map(_split, readings)
 
 
 def _split(folded: str) -> list[str]:

@@ -14,17 +14,21 @@ A decision is about a `Subject`: the accesses that a call makes, resolved by `ac
 3. Where that is silent too: the default, which is to ask.
 
 One access that is denied denies the call, and a call is allowed only if each of its accesses is. An access whose path
-or command is not known, or not understood, matches every pattern that refuses or asks, and none that allows.
+or command is not known, or not understood, matches every pattern that refuses or asks, and none that allows. A pattern
+that refuses or asks also matches a path below which it can match. `accord.session.readings` has the kinds that count
+beside the one that the agent says.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from accord.session.remembered import RememberedAnswer, Target
+from accord.session.path_pattern import Glob, matches_path
+from accord.session.readings import FILE_KINDS, reading
+from accord.session.remembered import PathTarget, RememberedAnswer, Target
 from accord.session.shell_line import SimpleCommand, program_names
 
 __all__ = [
@@ -64,90 +68,6 @@ def matches_word(pattern: str, word: str) -> bool:
     return True
 
 
-# One step of a path pattern: a character of its own, any character but the slash, and runs of either.
-_ANY_BUT_SLASH = "?"
-_RUN_IN_NAME = "*"
-_RUN = "**"
-_FOLDERS = "**/"
-_INSIDE = "**/ begun"
-# How far each wildcard can be passed without a character: `**/` is followed by its inside, which it may leave out.
-_WITHOUT_CHARACTER = {_RUN_IN_NAME: (1,), _RUN: (1,), _FOLDERS: (1, 2)}
-_Step = tuple[str, bool]
-"""The step, and whether it is a wildcard."""
-
-
-def matches_path(pattern: str, path: str) -> bool:
-    """Whether a path pattern matches a whole path. Both are absolute, or both relative to the same folder.
-
-    All places in the pattern that the text read so far can have reached are kept side by side, so that no text makes
-    the pattern try again: the time is the length of the path times that of the pattern.
-    """
-    steps = _steps(pattern)
-    reached = _skipped(steps, {0})
-    for character in path:
-        reached = _skipped(steps, _moved(steps, reached, character))
-        if not reached:
-            return False
-    return len(steps) in reached
-
-
-def _moved(steps: tuple[_Step, ...], reached: set[int], character: str) -> set[int]:
-    moved: set[int] = set()
-    for at in reached:
-        step, is_wildcard = steps[at] if at < len(steps) else ("", False)
-        if is_wildcard:
-            moved.update(at + distance for distance in _distances(step, character))
-        elif step == character:
-            moved.add(at + 1)
-    return moved
-
-
-def _distances(wildcard: str, character: str) -> tuple[int, ...]:
-    """How far a character takes a wildcard: it stays, or it is done."""
-    if wildcard == _RUN:
-        return (0,)
-    if wildcard == _INSIDE:
-        # A slash ends a folder; then either another folder begins or the rest of the pattern.
-        return (0, 1) if character == "/" else (0,)
-    if character == "/" or wildcard == _FOLDERS:
-        return ()
-    return (0,) if wildcard == _RUN_IN_NAME else (1,)
-
-
-def _skipped(steps: tuple[_Step, ...], reached: set[int]) -> set[int]:
-    """With all places that are reached without a further character: a run may be empty."""
-    waiting = list(reached)
-    while waiting:
-        at = waiting.pop()
-        step = steps[at] if at < len(steps) else ("", False)
-        following = () if not step[1] else _WITHOUT_CHARACTER.get(step[0], ())
-        for distance in following:
-            if at + distance not in reached:
-                reached.add(at + distance)
-                waiting.append(at + distance)
-    return reached
-
-
-@lru_cache(maxsize=256)
-def _steps(pattern: str) -> tuple[_Step, ...]:
-    if pattern.endswith("/"):
-        pattern += "**"
-    steps: list[_Step] = []
-    at = 0
-    while at < len(pattern):
-        for wildcard in (_FOLDERS, _RUN, _RUN_IN_NAME, _ANY_BUT_SLASH):
-            if pattern.startswith(wildcard, at):
-                steps.append((wildcard, True))
-                if wildcard == _FOLDERS:
-                    steps.append((_INSIDE, True))
-                at += len(wildcard)
-                break
-        else:
-            steps.append((pattern[at], False))
-            at += 1
-    return tuple(steps)
-
-
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 """The effect of a rule: allow, deny, or let the user decide."""
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
@@ -159,21 +79,6 @@ MAX_PATTERN_CHARACTERS = 4096
 
 class RuleError(ValueError):
     """A rule that cannot be understood; the text says what was expected."""
-
-
-@dataclass(frozen=True, slots=True)
-class Glob:
-    """A path pattern below a folder whose links are resolved; no character of the folder is a wildcard."""
-
-    folder: str
-    pattern: str
-
-    def matches(self, path: str) -> bool:
-        """Whether it matches a whole path."""
-        if not self.pattern:
-            return path == self.folder
-        before = self.folder.rstrip("/") + "/"
-        return path.startswith(before) and matches_path(self.pattern, path[len(before) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +106,10 @@ class Access:
     themselves, and needs no permission of its own. `mentioned` are paths that the call names beside its command.
     `target` is the target that a remembered answer would have. `is_elsewhere` is True for a program that is named
     relative to another directory than the session's: it is not the one that a pattern or an earlier answer means.
+
+    With a path, what lies below is touched as well, unless it `is_alone`: then that is judged by itself. `is_folder` is
+    False for a path that has nothing below it. A `bare` access names nothing: a rule with a pattern may mean it, or may
+    not. `also` are further kinds, which only count for patterns that refuse or ask.
     """
 
     kind: str
@@ -212,6 +121,10 @@ class Access:
     mentioned: tuple[str, ...] = ()
     target: Target | None = None
     is_elsewhere: bool = False
+    is_alone: bool = False
+    is_folder: bool = False
+    bare: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -319,18 +232,65 @@ def judge(
 def _judge_access(
     rules: Sequence[Rule], access: Access, subject: Subject, answers: Sequence[RememberedAnswer], default: Effect
 ) -> Decision | None:
-    found = next((rule for rule in rules if _matches(rule, access, subject.roots)), None)
-    if found is not None and found.effect != "ask":
-        return Decision(found.effect, found, None, access)
+    found = _found(rules, access, subject.roots)
     if found is None and access.transparent:
         return None
+    effect = default if found is None else found.effect
+    doubt = _doubt(rules, access) if effect == "allow" and not access.transparent else None
+    if doubt is not None:
+        found, effect = doubt, "ask"
+    if found is not None and effect != "ask":
+        return Decision(effect, found, None, access)
     for answer in answers:
-        if _is_covered(answer, access):
+        if _is_covered(answer, access, subject):
             return Decision(answer.effect, None, answer, access)
-    return Decision(default if found is None else "ask", found, None, access)
+    return Decision(effect, found, None, access)
 
 
-def _is_covered(answer: RememberedAnswer, access: Access) -> bool:
+_STRICTNESS: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def _found(rules: Sequence[Rule], access: Access, roots: Sequence[str]) -> Rule | None:
+    """The first rule that matches; of those that match something below the path, the strictest counts as well."""
+    found: list[Rule] = []
+    is_settled = False
+    for rule in rules:
+        if not _matches(rule, access, roots):
+            if _matches_below(rule, access, roots):
+                found.append(rule)
+        elif not is_settled:
+            is_settled = True
+            found.append(rule)
+            inside = f"{access.path}/\ufffc/\ufffc"
+            if rule.pattern is None or access.path is None or _path_matches(rule, inside, roots):
+                # What lies below the path meets this rule first, too.
+                break
+    return max(found, key=lambda rule: _STRICTNESS[rule.effect], default=None)
+
+
+def _doubt(rules: Sequence[Rule], access: Access) -> Rule | None:
+    """The rule by which an access is asked about although its kind is allowed: it could mean it, or could not.
+
+    The kind of a call that names nothing is the agent's word alone. One that names a path and no kind of its own that
+    says what happens to it may do anything with the file.
+    """
+    kinds = reading("nothing" if access.bare else "a path", access.kind).refused
+    if not access.bare and (access.path is None or access.kind in FILE_KINDS):
+        return None
+    allowed: set[str] = set()
+    for rule in rules:
+        if rule.effect == "allow":
+            allowed |= {rule.kind} if rule.pattern is None else set()
+        elif not allowed & {"all", rule.kind} and ("all" in kinds or (rule.kind in kinds and rule.pattern is None)):
+            return rule
+    return None
+
+
+def _is_covered(answer: RememberedAnswer, access: Access, subject: Subject) -> bool:
+    if answer.scope == "exact" and access.kind == "move" and answer.effect == "allow":
+        # Both ends, in their order: two answers do not make a third move.
+        moved = [each.target for each in subject.accesses if each.kind == "move" and each.target is not None]
+        return bool(moved) and moved == [target for target in answer.targets if _is_moved(target)]
     program = None
     is_certain = access.is_understood and not (access.is_elsewhere and answer.effect == "allow")
     if access.command is not None and is_certain and 0 not in access.command.uncertain:
@@ -338,23 +298,46 @@ def _is_covered(answer: RememberedAnswer, access: Access) -> bool:
     return answer.covers(access.target, access.kind, access.path, program)
 
 
+def _is_moved(target: Target) -> bool:
+    return isinstance(target, PathTarget) and target.kind == "move"
+
+
+def _is_of_kind(rule: Rule, access: Access) -> bool:
+    return rule.kind in ("all", access.kind) or (
+        rule.effect != "allow" and rule.pattern is not None and rule.kind in access.also
+    )
+
+
 def _matches(rule: Rule, access: Access, roots: Sequence[str]) -> bool:
-    if rule.kind not in ("all", access.kind):
+    careful = rule.effect == "allow"
+    is_about_files = rule.pattern is not None and rule.kind in ("all", *FILE_KINDS)
+    if not careful and is_about_files and any(_path_matches(rule, path, roots) for path in access.mentioned):
+        # A pattern may mean a path that the call names beside its command.
+        return True
+    if not _is_of_kind(rule, access):
         return False
     if rule.pattern is None:
         return True
-    careful = rule.effect == "allow"
     if not access.is_known:
-        return not careful
+        return not careful and not access.bare
     if access.command is not None:
         if careful and access.is_elsewhere and not rule.pattern.startswith("*"):
             return False
-        if _command_matches(rule.pattern, access.command, careful=careful):
-            return True
-        # A pattern for every kind may mean a path that the call names beside its command.
-        return not careful and rule.kind == "all" and any(_path_matches(rule, path, roots) for path in access.mentioned)
+        return _command_matches(rule.pattern, access.command, careful=careful)
     candidates = [access.path] if careful else [access.path, access.spelled]
     return any(_path_matches(rule, path, roots) for path in candidates if path is not None)
+
+
+def _matches_below(rule: Rule, access: Access, roots: Sequence[str]) -> bool:
+    """Whether a rule that refuses or asks can match what lies below the path."""
+    if rule.effect == "allow" or rule.pattern is None or access.is_alone or not _is_of_kind(rule, access):
+        return False
+    return any(
+        place.matches_below(_letters(rule, path), is_folder=access.is_folder)
+        for place in _places(rule, roots)
+        for path in (access.path, access.spelled)
+        if path is not None
+    )
 
 
 def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> bool:
@@ -384,9 +367,22 @@ def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> 
 
 
 def _path_matches(rule: Rule, path: str, roots: Sequence[str]) -> bool:
+    return any(place.matches(_letters(rule, path)) for place in _places(rule, roots))
+
+
+def _places(rule: Rule, roots: Sequence[str]) -> list[Glob]:
+    """The pattern at each place where it holds."""
     pattern = rule.pattern or ""
-    if any(glob.matches(path) for glob in rule.globs):
-        return True
-    if pattern.startswith("/"):
-        return matches_path(pattern, path)
-    return any(Glob(root, pattern).matches(path) for root in roots)
+    if pattern.endswith("/"):
+        pattern += "**"
+    folders = ["/"] if pattern.startswith("/") else roots
+    places = [*rule.globs, *(Glob(folder, pattern.lstrip("/")) for folder in folders)]
+    return [Glob(_letters(rule, place.folder), _letters(rule, place.pattern)) for place in places]
+
+
+def _letters(rule: Rule, text: str) -> str:
+    """A path or a pattern as a rule reads it: one that refuses takes both spellings of a letter with an accent for one.
+
+    Some file systems do, too.
+    """
+    return text if rule.effect == "allow" or text.isascii() else unicodedata.normalize("NFC", text)

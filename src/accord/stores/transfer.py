@@ -17,6 +17,8 @@ from accord.stores.interface import DRAFT, SessionRecord, Store
 __all__ = ["SessionSource", "copy_session", "copy_sessions"]
 
 
+# A failure with one of these reasons ends the copy of one session, and not that of the others.
+_OF_ONE_SESSION = frozenset({"session_differs", "unreadable", "damaged"})
 # So many sessions that were not copied are named.
 _NAMED = 5
 
@@ -52,7 +54,8 @@ async def copy_sessions(
 
     Raises:
         StoreError: One of the stores failed; the sessions before are copied. `session_differs`: all are copied but
-            some that the target has with another number of events; those are left as they are there.
+            some that the target has with another number of events; those are left as they are there. `unreadable`,
+            `damaged`: all but some that the source cannot read.
     """
     # What earlier copies have left.
     await target.prune_unprompted(-math.inf)
@@ -66,13 +69,14 @@ async def copy_sessions(
             try:
                 is_new = await copy_session(source, target, wanted, event_progress)
             except StoreError as error:
-                if error.reason != "session_differs":
+                if error.reason not in _OF_ONE_SESSION:
                     raise
-                differing.append(error)
+                differing.append(StoreError(str(error), reason=error.reason, session_id=record.id))
                 continue
             count += is_new
             if is_new and progress is not None:
                 progress(count, record.id)
+        differing += map(_left_out, page.left_out)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -81,6 +85,10 @@ async def copy_sessions(
         sentence = f"{count} sessions were copied, {len(differing)} were not: {some}"
         raise StoreError(sentence, reason=differing[0].reason, session_id=differing[0].session_id)
     return count
+
+
+def _left_out(session_id: str) -> StoreError:
+    return StoreError(f"the record of {session_id!a} cannot be read", reason="unreadable", session_id=session_id)
 
 
 async def copy_session(

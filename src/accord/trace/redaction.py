@@ -33,11 +33,14 @@ _START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 # inside of another one is percent-encoded.
 _PARAMETER_STARTS = (
     *((b"?", rb"\?"), (b"&", rb"&(?:amp;)?"), (b"\\u0026", rb"\\u0026"), (b"#", rb"#[!/]*")),
-    *((code, b"(?i:%b)" % code) for code in (b"%3f", b"%26", b"%23", b"%3b")),
+    *((code, b"(?i:%b)" % code) for code in (b"%3f", b"%26", b"%23", b"%3b", b"%253f", b"%2526", b"%2523")),
 )
+# The name may be in brackets: `auth[token]=`. A value of a name that often means something else is a long one.
 _PARAMETER = (
-    rb"(?i:[a-z0-9_.-]{0,40}?(?:api[-_]?key|access[-_]?key|token|secret|passw(?:or)?d|signature|sig|jwt|jsessionid)"
-    rb"(?:=|\\u003d|%3d))((?i:(?!%26|%23)[^\s&#\"'<>\\]){3,})"
+    rb"(?i:(?:[a-z0-9_.\[%-]{0,40}?(?:api[-_]?key|access[-_]?key|token|secret|passw(?:or)?d|passphrase|pwd|signature|sig"
+    rb"|jwt|jsessionid|bearer|authorization|credentials?)(?:\]|%(?:25)?5d)?"
+    rb"|(?:auth|code|key|pass|session|sid)(?=(?:=|\\u003d|%3d|%253d)[a-z0-9._~+/%-]{16}))"
+    rb"(?:=|\\u003d|%3d|%253d))((?i:(?!%26|%23|%2526|%2523)[^\s&#\"'<>\\]){3,})"
 )
 _PARAMETERS = tuple((marker, start + _PARAMETER) for marker, start in _PARAMETER_STARTS)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from accord.session.claims import FILE_KINDS, WRITING_KINDS, CallClaims, CommandClaim, PathClaim
+from accord.session.claims import CallClaims, CommandClaim, PathClaim
+from accord.session.readings import FILE_KINDS, WRITING_KINDS, reading
 from accord.session.remembered import CommandTarget, InputTarget, PathTarget
 from accord.session.rules import Access, Glob, Rule, Subject
 from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
@@ -95,7 +97,7 @@ class SubjectResolver:
                 each = replace(each, input_digest=claims.input_digest)  # noqa: PLW2901 - the same command
             accesses += self._command_accesses(each, tuple(dict.fromkeys(mentioned)))
         accesses += _unnamed(claims, accesses)
-        return Subject(tuple(dict.fromkeys(accesses)), self.roots)
+        return Subject(tuple(dict.fromkeys(_moved_as_files(accesses))), self.roots)
 
     def of_file(self, kind: str, real_path: str, spelled: str) -> Subject:
         """The subject of one request for a file, of which the real path is known already."""
@@ -130,7 +132,9 @@ class SubjectResolver:
             # The path is one parameter among others: an answer is for all of them, and for this file.
             digest = hashlib.sha256(f"{input_digest} {resolved.real}".encode("utf-8", "surrogatepass"))
             target = InputTarget(claim.kind, digest.hexdigest())
-        return Access(claim.kind, resolved.real, resolved.spelled, target=target)
+        also = reading("a path", claim.kind).refused
+        is_folder = _may_have_below(claim, resolved.real)
+        return Access(claim.kind, resolved.real, resolved.spelled, target=target, is_folder=is_folder, also=also)
 
     def _command_accesses(self, claim: CommandClaim, mentioned: tuple[str, ...]) -> list[Access]:
         target = self.command_target(claim)
@@ -155,21 +159,44 @@ class SubjectResolver:
         return [*accesses, *_redirected(parsed, target, is_understood=is_understood)]
 
 
+def _may_have_below(claim: PathClaim, real: str) -> bool:
+    """Whether something can lie below the path: it is a folder, is named as one, or may become one."""
+    if claim.path.rpartition("/")[2] in {"", ".", ".."}:
+        return True
+    try:
+        return stat.S_ISDIR(os.stat(real).st_mode)  # noqa: PTH116 - `Path` raises other errors for odd names
+    except (OSError, ValueError):
+        return claim.kind in {"delete", "move"}
+
+
+def _moved_as_files(accesses: Sequence[Access]) -> Iterator[Access]:
+    """The accesses; where a file is moved, its new name is that of a file."""
+    moved = [access.path for access in accesses if access.kind == "move" and access.path is not None]
+    is_file = any(map(os.path.isfile, moved)) and not any(map(os.path.isdir, moved))
+    for access in accesses:
+        yield replace(access, is_folder=False) if is_file and access.kind == "move" else access
+
+
 def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
     """The accesses that the call makes without naming them."""
     kinds = {access.kind for access in named}
+    beside = reading("an address", claims.kind).refused if claims.names_address else ("all",)
+    bare = not named and claims.is_complete and "all" in beside
+    is_act = claims.kind in {*WRITING_KINDS, "execute"}
     for kind in claims.former:
         if kind not in kinds:
-            yield Access(kind, is_understood=kind != "execute")
-    if not claims.is_complete:
+            yield Access(kind, is_understood=kind != "execute", bare=bare and kind == "execute")
+    if claims.is_unread:
+        # A part of the call has a meaning that is not known: no rule for one kind allows it.
+        yield Access("", bare=True)
+    if not named or (is_act and claims.kind not in kinds):
+        digest = claims.input_digest if claims.is_complete and not is_act else None
+        target = None if digest is None else InputTarget(claims.kind, digest)
+        yield Access(claims.kind, is_understood=claims.kind != "execute", target=target, bare=bare)
+    elif not claims.is_complete:
         yield Access(claims.kind)
-    elif claims.kind == "execute" and "execute" not in kinds:
-        yield Access("execute", is_understood=False)
-    elif claims.kind in WRITING_KINDS and claims.kind not in kinds:
-        yield Access(claims.kind)
-    elif not named:
-        digest = claims.input_digest
-        yield Access(claims.kind, target=None if digest is None else InputTarget(claims.kind, digest))
+    further = dict.fromkeys((*claims.refused, *beside))
+    yield from (Access(each, bare=True, transparent=True) for each in further if each not in {*kinds, "all"})
 
 
 def _redirected(parsed: ShellLine, target: CommandTarget, *, is_understood: bool) -> Iterator[Access]:

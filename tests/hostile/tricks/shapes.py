@@ -47,8 +47,17 @@ INPUTS: dict[str, tuple[str, Any]] = {
     "huge": ("behind a thousand others", {"commands": ["ls"] * 1000 + ["rm a.txt"]}),
     "environment": ("in an environment that nobody can read", {"command": "ls", "env": "PATH=."}),
 }  # fmt: skip
+# These name nothing, so that they are questions; and there is nobody to ask.
+UNNAMED = {"unknown-name", "number", "bare-list", "nothing"}
+
+
+def denied(name: str) -> dict[str, Any]:
+    """The end of a trick: a rule denied it, or nobody could be asked about what a rule might mean."""
+    return {"status": 5, "counts": (1, 0, 0)} if name in UNNAMED else {"status": 0, "counts": (0, 0, 0)}
+
+
 for _name, (_says, _input) in INPUTS.items():
-    trick(f"input-{_name}", f"has its denied command {_says}", asks(_input), rules=NO_RM, status=0, counts=(0, 0, 0))
+    trick(f"input-{_name}", f"has its denied command {_says}", asks(_input), rules=NO_RM, **denied(_name))
 
 PATCH = "*** Begin Patch\n*** Update File: secret/key\n@@\n-x\n+y\n*** End Patch\n"
 UNIFIED = "--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-the key\n+y\n"
@@ -74,8 +83,7 @@ for _name, (_says, _input, _call) in EDITS.items():
         f"has its denied file {_says}",
         asks(_input, **{"kind": "edit", **_call}),
         rules=("deny edit:secret/**", "deny move:secret/**", "allow all"),
-        status=0,
-        counts=(0, 0, 0),
+        **denied(_name),
     )
 
 trick(

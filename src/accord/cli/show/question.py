@@ -21,18 +21,16 @@ from accord.client import PermissionQuestion
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
 from accord.protocol.model import Unknown
 from accord.session.agent_requests import StartTerminal
-from accord.session.claims import (
+from accord.session.claims import CallClaims, change_kinds, claims_of
+from accord.session.content import Block, Resource, Text
+from accord.session.input_names import (
     ARGUMENT_KEYS,
     COMMAND_KEYS,
     DIRECTORY_KEYS,
     ENVIRONMENT_KEYS,
-    FILE_KINDS,
-    CallClaims,
-    change_kinds,
-    claims_of,
     field_name,
 )
-from accord.session.content import Block, Resource, Text
+from accord.session.readings import FILE_KINDS
 from accord.session.tool import Diff, FileChange, Shown
 from accord.workspace.subject import spelled_path
 
@@ -139,6 +137,8 @@ def _lines(question: PermissionQuestion, limits: _Limits, *, diffs: bool) -> lis
     lines += [
         line_of(_kind_span(kind), own(" something that is not named")) for kind in _unnamed_kinds(question, claims)
     ]
+    if claims.is_unread:
+        lines.append([Span(own("      a part of this call could not be read"), "yellow")])
     lines += _unnamed(question, claims, limits, shown=bool(lines))
     lines += _description_lines(question, claims, limits)
     lines += _open_calls(question, limits)

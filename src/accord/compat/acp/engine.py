@@ -164,7 +164,7 @@ class EngineConnection:
     def _observe(self, observer: Observer, direction: Literal["in", "out"], text: bytes) -> None:
         try:
             message = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if not isinstance(message, dict):
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from accord.protocol.model import (
     UNSET,
@@ -40,6 +40,8 @@ class Content(Wire, tag_field="type", tag="content"):
 class Diff(Wire, tag_field="type", tag="diff"):
     """The changes that a call made or would make to files; for display, the client applies nothing."""
 
+    noted: ClassVar[frozenset[str]] = frozenset({"old_text"})
+
     path: str
     new_text: str
     old_text: Lenient[Maybe[str]] = UNSET
@@ -64,8 +66,14 @@ class ToolCallLocation(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
 
+# The fields that say what a call is about to do.
+NOTED = frozenset({"kind", "content", "locations"})
+
+
 class ToolCallUpdate(Wire):
     """Patch for one call by id: absent keys keep their value, a given list replaces all."""
+
+    noted: ClassVar[frozenset[str]] = NOTED
 
     tool_call_id: ToolCallId
     kind: Lenient[Maybe[ToolKind]] = UNSET
@@ -85,6 +93,8 @@ class ToolCallUpdated(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_
 
 class ToolCall(Wire, tag_field="sessionUpdate", tag="tool_call"):
     """First report of a call; without status it is pending, without kind it is other."""
+
+    noted: ClassVar[frozenset[str]] = NOTED
 
     tool_call_id: ToolCallId
     title: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from accord.protocol.model import (
     UNSET,
@@ -101,6 +101,8 @@ class DiffPatch(Wire):
 class Diff(Wire, tag_field="type", tag="diff"):
     """The changes that a call made or would make to files; for display, the client applies nothing."""
 
+    noted: ClassVar[frozenset[str]] = frozenset({"changes", "patch"})
+
     changes: Sieved[list[DiffChange]]
     patch: Lenient[Maybe[DiffPatch]] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
@@ -124,8 +126,14 @@ class ToolCallLocation(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
 
+# The fields that say what a call is about to do.
+NOTED = frozenset({"kind", "content", "locations"})
+
+
 class ToolCallUpdate(Wire):
     """Patch for one call by id: absent keys keep their value, a given list replaces all."""
+
+    noted: ClassVar[frozenset[str]] = NOTED
 
     tool_call_id: ToolCallId
     name: Lenient[Maybe[str]] = UNSET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UInt32, Wire
 from accord.protocol.v2_june.connection import PermissionOptionId, SessionId, ToolCallId
@@ -43,8 +43,14 @@ class ToolCallLocation(Wire):
     meta: Maybe[Metadata] = UNSET
 
 
+# The fields that say what a call is about to do.
+NOTED = frozenset({"kind", "content", "locations"})
+
+
 class ToolCallUpdate(Wire):
     """Patch for one call by id: absent keys keep their value, a given list replaces all."""
+
+    noted: ClassVar[frozenset[str]] = NOTED
 
     tool_call_id: ToolCallId
     title: Maybe[str] = UNSET

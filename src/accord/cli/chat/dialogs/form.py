@@ -149,7 +149,7 @@ def _number(form_field: FormField, text: str) -> int | float:
 def _raw(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FieldError("JSON") from None
 
 
