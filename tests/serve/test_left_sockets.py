@@ -112,7 +112,7 @@ async def until_detached(application: Any, links: int) -> None:
 
 
 async def test_connections_whose_clients_left_without_a_session_make_room(tmp_path: Path) -> None:
-    application = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=3))
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=3))
     async with running(application) as port, WebSocketClient(f"ws://127.0.0.1:{port}/acp") as kept:
         session_id = await kept.new_session(str(tmp_path))
         for _ in range(6):
@@ -126,7 +126,7 @@ async def test_connections_whose_clients_left_without_a_session_make_room(tmp_pa
 
 
 async def test_a_connection_with_a_session_keeps_its_place_when_its_client_left(tmp_path: Path) -> None:
-    application = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=2))
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=2))
     async with running(application) as port:
         for _ in range(2):
             async with WebSocketClient(f"ws://127.0.0.1:{port}/acp") as client:
@@ -139,7 +139,7 @@ async def test_a_connection_with_a_session_keeps_its_place_when_its_client_left(
 
 
 async def test_a_connection_that_is_taken_over_needs_no_further_place(tmp_path: Path) -> None:
-    application = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=1))
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=1))
     async with running(application) as port:
         async with HttpClient(port, token=None) as client:
             await client.initialize()

@@ -195,6 +195,18 @@ class HttpTransport(RemoteTransport):
             self._take_reply(response, body, None)
         return is_success(response)
 
+    async def probe(self, stream: Stream) -> bool:
+        """See `StreamOwner.probe`."""
+        if self._has_answers_in_replies:
+            return False
+        _, text = self._barriers.add(stream)
+        try:
+            response, body = await self._post(text, stream)
+        except (*LINK_ERRORS, TransportError):
+            return True
+        is_taken = self._take_reply(response, body, None) or has_events(response)
+        return is_success(response) and not is_taken
+
     def acknowledge(self, stream: Stream, cursor: str) -> None:
         """Let the server forget the received messages of a stream."""
         self._cursors[stream] = cursor
@@ -389,6 +401,9 @@ class HttpTransport(RemoteTransport):
             return
         if status in _GONE:
             raise ConnectionLost(f"the server answered {status}: the connection is gone")
+        if message.kind == "answer":
+            # The agent would wait for it for ever, and its turn with it.
+            raise ConnectionLost(f"the server refused an answer of this client, with {status}")
         log.warning("the server answered %d to a message", status)
         if message.kind == "request":
             error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
