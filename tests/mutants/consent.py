@@ -295,8 +295,8 @@ MUTANTS = (
         "consent",
         "a variable that was shown may be left out",
         "client/consent.py",
-        "    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())\n",
-        "    return environment_is_harmless(used.keys() - shown.keys())\n",
+        "    return shown.items() <= used.items() and settings_are_harmless(used.items() - shown.items())\n",
+        "    return settings_are_harmless(used.items() - shown.items())\n",
         REQUESTS + "test_a_terminal_passes_for_the_command_and_directory_that_were_allowed",
     ),
     Mutant(

@@ -17,6 +17,7 @@ import msgspec
 from accord.client.consent import REPLACED
 from accord.client.policy import Policy
 from accord.client.question import (
+    UNASKED,
     ElicitCallback,
     MachineRequest,
     OpenQuestions,
@@ -333,10 +334,10 @@ class MachineRequests:
     def _question(self, request: MachineRequest, spelled: str) -> PermissionQuestion:
         if isinstance(request, StartTerminal):
             command = CommandSubject(shlex.join([request.command, *request.args]), spelled)
-            title = "The agent starts a command without having asked"
+            title = f"The agent starts a command {UNASKED}"
             return PermissionQuestion(self._session, title, OPTIONS, None, command, request=request)
         kind = _KINDS[type(request)]
-        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file without having asked"
+        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file {UNASKED}"
         call = ToolCall("", kind=kind, locations=[Location(spelled)])
         return PermissionQuestion(self._session, title, OPTIONS, call, request=request)
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from accord.session.claims import FILE_KINDS, WRITING_KINDS, CallClaims, CommandClaim, PathClaim
 from accord.session.remembered import CommandTarget, InputTarget, PathTarget
 from accord.session.rules import Access, Glob, Rule, Subject
-from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
+from accord.session.shell_line import ShellLine, SimpleCommand, parse_argv, parse_shell_line, settings_are_harmless
 
 __all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules", "spelled_path"]
 
@@ -137,7 +137,7 @@ class SubjectResolver:
         if target is None:
             return [Access("execute", is_understood=False, mentioned=mentioned)]
         parsed = parse_argv(claim.argv) if claim.argv is not None else parse_shell_line(claim.line or "")
-        is_understood = parsed.understood and environment_is_harmless(name for name, _ in claim.environment)
+        is_understood = parsed.understood and settings_are_harmless(claim.environment)
         accesses = [
             Access(
                 "execute",
