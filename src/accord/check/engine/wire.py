@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.evidence import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
+from accord.check.engine.evidence import NOT_KEPT, Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.check.engine.program import AgentAddress, JudgedAgent, RunningProgram, start_agent
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
@@ -97,6 +97,10 @@ class RecordedWire:
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
         self.overflowed = False
         """Whether it wrote more than the budget keeps."""
+        self.is_endless = False
+        """Whether that came in one wait, and not little by little: then it writes without end."""
+        self._over: tuple[int, int] = (0, 0)
+        """The place in the record where it did, and the memory that the rest would have taken."""
         self.has_streams = False
         """Whether its messages come on several streams: two of them may arrive in another order than they were sent."""
 
@@ -136,22 +140,23 @@ class RecordedWire:
         elif b"\n" not in data:
             self._parts.append(data)
             self._part_bytes += len(data)
-            if not self._allowance.has(cost_of(data) + 2 * self._part_bytes):
-                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES])
+            if not self._allowance.has(cost := cost_of(data) + 2 * self._part_bytes):
+                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES], cost)
         else:
             *lines, rest = (b"".join(self._parts) + data).split(b"\n")
             self._parts, self._part_bytes = ([rest] if rest else []), len(rest)
             for line in lines:
                 cost = cost_of(line)
                 if not self._allowance.has(cost):
-                    self._overflow(line[:MAX_UNENDED_BYTES])
+                    self._overflow(line[:MAX_UNENDED_BYTES], cost)
                     break
                 self._allowance.spend(cost)
                 self._take(line)
         self._changed.set()
 
-    def _overflow(self, rest: bytes) -> None:
+    def _overflow(self, rest: bytes, cost: int) -> None:
         self.overflowed = self.ended = True
+        self._over = len(self.entries), cost
         self._parts, self._part_bytes = [rest], len(rest)
         self._allowance.spend_all()
 
@@ -202,15 +207,22 @@ class RecordedWire:
                             return entry
                     place = max(since, len(self.entries))
                     if self.overflowed:
-                        raise ProgramEnded(
-                            "the program writes without end: more than a check keeps, and the rest is not read"
-                        )
+                        raise self._overflowing(since)
                     if self.ended:
                         raise ProgramEnded("the program ended")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
             raise Silence(f"nothing came in {bound:g} s") from None
+
+    def _overflowing(self, since: int) -> ProgramEnded:
+        """The end of a wait that began at a place in the record."""
+        place, cost = self._over
+        cost += sum(cost_of(entry.raw) for entry in self.entries[since:place] if not entry.sent)
+        if since < place and self._allowance.is_endless(cost):
+            self.is_endless = True
+            return ProgramEnded("the program writes without end: more than a check keeps, and the rest is not read")
+        return ProgramEnded(NOT_KEPT)
 
     # --- sending
 
@@ -268,7 +280,7 @@ class RecordedWire:
         # A program that has closed its stdout is about to end by itself.
         if not await running.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
-            if self.overflowed:
+            if self.is_endless:
                 grace_seconds = min(grace_seconds, LEAVING_SECONDS)
             running.close_stdin()
             if not await running.wait(grace_seconds):
@@ -285,7 +297,9 @@ class RecordedWire:
             except TimeoutError:
                 break
         status = await running.destroy()
-        return Record(self.name, self.entries, b"".join(self._parts), bytes(running.stderr), ended_by, status)
+        # What was not read to its end is no fault of the program.
+        unended = b"" if self.overflowed and not self.is_endless else b"".join(self._parts)
+        return Record(self.name, self.entries, unended, bytes(running.stderr), ended_by, status)
 
 
 def _answers(message: Any, id_: Any) -> bool:
