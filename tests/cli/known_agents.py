@@ -133,3 +133,20 @@ async def openhands(peer: AgentPeer) -> None:
     await _report(peer, "call_7", status="completed" if is_allowed else "failed")
     await peer.chunk(SESSION, f"[{'done' if is_allowed else 'rejected'}]")
     await peer.end(prompt)
+
+
+async def qwen_serve(peer: AgentPeer) -> None:
+    """`qwen serve`: the history comes behind the answer to the load, and the prompt is repeated before its turn."""
+    await peer.greet("v1", {"loadSession": True})
+    peer.always("session/new", {"sessionId": SESSION})
+    peer.always("session/load", {})
+    prompt = await peer.take_prompt()
+    if prompt.params["prompt"][0]["text"] != "first":
+        await peer.chunk(SESSION, "first", "user_message_chunk")
+        await peer.chunk(SESSION, "[the old answer]")
+        await _announce(peer, "old", kind="execute", title="rm a", rawInput={"command": "rm a"})
+        await _report(peer, "old", status="completed")
+    for block in prompt.params["prompt"]:
+        await peer.update(SESSION, {"sessionUpdate": "user_message_chunk", "content": block})
+    await peer.chunk(SESSION, "[the new answer]")
+    await peer.end(prompt)

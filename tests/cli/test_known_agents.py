@@ -103,3 +103,19 @@ def test_a_rule_that_denies_a_call_denies_the_question_that_may_mean_it(accord: 
     allowed = accord("run", "x", "--allow", "execute:make *", "-o", "events", *known("openhands"))
     (permission,) = allowed.of_type("permission")
     assert permission["by"] == "nobody"
+
+
+# --- a history that comes late
+
+
+def test_what_was_said_before_is_not_part_of_the_answer_where_it_comes_behind_the_load(accord: Accord) -> None:
+    first = accord("run", "first", "-o", "text", *known("qwen_serve"))
+    assert first.stdout.count("[the new answer]") == 1
+    shown = accord("run", "second", "-c", "--deny", "execute", "-o", "text", *known("qwen_serve"))
+    assert (shown.status, shown.stdout.count("[the new answer]")) == (0, 1), shown.stderr
+    assert "[the old answer]" not in shown.stdout
+    assert "rm a" not in shown.stdout + shown.stderr
+    records = accord("run", "third", "-c", "-o", "events", *known("qwen_serve"))
+    (end,) = records.of_type("end")
+    assert end["answer"] == "[the new answer]"
+    assert [each["block"]["text"] for each in records.of_type("message_chunk")] == ["[the new answer]"]

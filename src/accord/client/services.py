@@ -171,6 +171,7 @@ class Services:
         Raises:
             RequestError: The error to answer.
         """
+        self._session._late.release()
         try:
             return await self._SERVERS[type(request)](self, request)
         except WorkspaceError as error:
