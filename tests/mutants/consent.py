@@ -439,8 +439,8 @@ MUTANTS = (
         "consent",
         "a question from before the prompt is one of its turn",
         "client/consent.py",
-        "        turn, call_id = question.turn if question.is_in_turn else None, question.call_id\n",
-        "        turn, call_id = self.session.running_turn, question.call_id\n",
+        "        turn, call_id = question.turn if question.is_in_turn else None, None\n",
+        "        turn, call_id = self.session.running_turn, None\n",
         REQUESTS + "test_a_question_that_came_before_the_prompt_lets_nothing_pass_in_its_turn",
     ),
     Mutant(

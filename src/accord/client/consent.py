@@ -218,7 +218,7 @@ class SessionConsent:
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
         # Not the turn that runs now: the question may have come before it.
         turn, call_id = question.turn if question.is_in_turn else None, None
-        for call_id in question.call_ids:
+        for call_id in question._call_ids:
             call = self._calls.setdefault(call_id, _Call())
             call.allowed.update(subject.accesses)
             if call.is_ended:
@@ -229,7 +229,7 @@ class SessionConsent:
             self._grants.append(Grant(turn, call_id, targets, tuple(self._shown_changes(question, subject))))
 
     def refuse(self, question: PermissionQuestion, subject: Subject) -> None:
-        for call_id in question.call_ids:
+        for call_id in question._call_ids:
             self._calls.setdefault(call_id, _Call()).refused.update(subject.accesses)
 
     def was_refused(self, call: ToolCall, subject: Subject) -> bool:

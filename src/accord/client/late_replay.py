@@ -83,7 +83,7 @@ class LateReplay:
                 listener(event)
 
     def _begin_turn(self, turn: Turn) -> None:
-        """What came before is history. An equal prompt may have come first in that: then this is not the last one."""
+        """Everything before it is history. An equal prompt may have come in that: then this is not the last one."""
         prompt, self._is_repeating = self._prompt or self._set_aside(turn), True
         self.held = self._prompt = None
         turn._first = self._session.transcript.put_back(prompt)

@@ -113,7 +113,7 @@ class PermissionQuestion:
         return self.option("reject_once", "reject_always")
 
     @property
-    def call_ids(self) -> list[str]:
+    def _call_ids(self) -> list[str]:
         """The ids of the tool calls that it is about, or may be; the one that ends with it last."""
         if self.request is not None or self.call_id is None:
             return []

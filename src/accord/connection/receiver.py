@@ -249,13 +249,10 @@ class Receiver:
             self._incoming.refuse(message.id, message.error, "a malformed message", batch)
         # Until an edition is agreed on, the right answer may follow, and a deadline bounds the wait for it.
         if self._edition is not None and text.lstrip()[:1] == b"[":
-            self._spoil_answers(parse(text, _WITH_BATCHES))
-
-    def _spoil_answers(self, entries: ParsedMessage | list[ParsedMessage]) -> None:
-        """Fail the calls whose answers are in an array, which is no message here: they would wait for ever."""
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, Result | Failure):
-                self._outgoing.spoil(entry.id, "an array")
+            entries = parse(text, _WITH_BATCHES)
+            for entry in entries if isinstance(entries, list) else ():
+                if isinstance(entry, Result | Failure):
+                    self._outgoing.spoil(entry.id, "an array")
 
     def _take_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
         self._handshake.used = True

@@ -219,7 +219,7 @@ class RemoteConnection:
 
     @property
     def is_unused(self) -> bool:
-        """Whether nobody misses it but a client that may come back: it has no link, no session and no open work."""
+        """Whether it may make room for another one: it has no link, no session and no open work."""
         return not self.links and not (self.was_linked and (self._sessions or self.is_busy))
 
     def has_unread(self, left_at: float) -> bool:

@@ -167,14 +167,14 @@ class HttpStream:
         if self._last_id:
             headers["Last-Event-ID"] = self._last_id
         try:
-            return await self._heard(self._owner.open(self._owner.request("GET", headers, self._stream)))
+            return await self._within_silence(self._owner.open(self._owner.request("GET", headers, self._stream)))
         except TimeoutError:
             if self.opened.done():
                 raise
             raise ConnectionLost("the server did not open a stream") from None
 
-    async def _heard(self, reading: Awaitable[_Read]) -> _Read:
-        """What is read next; `TimeoutError` after a silence that no living server keeps."""
+    async def _within_silence(self, reading: Awaitable[_Read]) -> _Read:
+        """The result of a read; `TimeoutError` after a silence that no living server keeps."""
         quiet = None
         if not (self._has_comments or self._owner.is_resumable):
             quiet = self._loop.call_later(SILENCE_SECONDS / 2, self._begin_probe)
@@ -238,7 +238,7 @@ class HttpStream:
         reader = SseReader(self._owner.options.max_bytes)
         chunks = chunks_of(response)
         while True:
-            chunk = await self._heard(anext(chunks, None))
+            chunk = await self._within_silence(anext(chunks, None))
             if chunk is None:
                 await self._finish(reader)
                 return
