@@ -55,6 +55,8 @@ async def _run(peer: AgentPeer, name: str, line: str, **terminal: Any) -> None:
     call = {"kind": "execute", "title": f"`{line}`", "rawInput": {"command": line, "description": "as asked"}}
     await _announce(peer, name, **call)
     said = "rejected"
+    if "args" in terminal:
+        terminal["args"] = [each.replace("CWD", cwd) for each in terminal["args"]]
     if await _is_allowed(peer, toolCallId=name, **call):
         said = await _in_terminal(peer, name, **{"cwd": cwd, **terminal})
     await peer.chunk(SESSION, f"[{said.strip()}]")
@@ -68,10 +70,10 @@ async def claude_code_acp(peer: AgentPeer) -> None:
 
 
 async def kimi(peer: AgentPeer) -> None:
-    """Kimi 2: its shell around the line, and four variables."""
+    """Kimi 2: its shell around the line, a `cd` before it, and four variables."""
     env = {"NO_COLOR": "1", "TERM": "dumb", "GIT_TERMINAL_PROMPT": "0", "SHELL": "/bin/sh"}
     pairs = [{"name": name, "value": value} for name, value in env.items()]
-    await _run(peer, "Bash:0", "echo hello", command="/bin/sh", args=["-c", "echo hello"], env=pairs)
+    await _run(peer, "Bash:0", "echo hello", command="/bin/sh", args=["-c", "cd 'CWD' && echo hello"], env=pairs)
 
 
 async def with_a_path(peer: AgentPeer) -> None:

@@ -141,8 +141,8 @@ class Session:
         self._deadlines = deadlines
         self._decoder = agent._dialect.decoder()
         self._turns: ClientTurns[Turn] = ClientTurns(agent._dialect.rule)
-        self._late = LateReplay(self)
         self._listeners: list[Listener] = []
+        self._late = LateReplay(self.transcript, self._turns, self._listeners)
         self._on_cancel: Callable[[], None] = lambda: None
         """Called when the user cancels the session's work: every open question is dismissed at once."""
 

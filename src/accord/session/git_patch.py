@@ -296,12 +296,8 @@ def patch_paths(text: str) -> list[str] | None:
     found: dict[str, None] = {}
     for number, section in enumerate(sections):
         hunks = _HUNK.findall(section)
-        named = [
-            path
-            for side, header in _HEADER.findall(section)
-            if not _is_missing(side, header, hunks)
-            for path in _meanings(header)
-        ]
+        there = [header for side, header in _HEADER.findall(section) if not _is_missing(side, header, hunks)]
+        named = [path for header in there for path in _meanings(header)]
         if not named and number:
             # A change of mode, an empty file or a binary one has its paths in the first line alone.
             parts = section.partition("\n")[0].split(" ")

@@ -107,7 +107,6 @@ class HttpStream:
         self._seen: dict[str, int] = {}
         """The hashes of the last events, by their ids: a foreign server may count anew, and then they are others."""
         self._waiting: asyncio.Timeout | None = None
-        self._probing: asyncio.Task[None] | None = None
         self._has_comments = False
         self._texts = 0
         self._bytes = 0
@@ -175,23 +174,18 @@ class HttpStream:
 
     async def _within_silence(self, reading: Awaitable[_Read]) -> _Read:
         """The result of a read; `TimeoutError` after a silence that no living server keeps."""
-        quiet = None
-        if not (self._has_comments or self._owner.is_resumable):
-            quiet = self._loop.call_later(SILENCE_SECONDS / 2, self._begin_probe)
+        is_quiet = not (self._has_comments or self._owner.is_resumable)
+        probing = self._loop.create_task(self._probe()) if is_quiet else None
         try:
             async with asyncio.timeout(SILENCE_SECONDS) as self._waiting:
                 return await reading
         finally:
             self._waiting = None
-            if quiet is not None:
-                quiet.cancel()
-            if self._probing is not None:
-                self._probing.cancel()
-
-    def _begin_probe(self) -> None:
-        self._probing = self._loop.create_task(self._probe())
+            if probing is not None:
+                probing.cancel()
 
     async def _probe(self) -> None:
+        await asyncio.sleep(SILENCE_SECONDS / 2)
         if not await self._owner.probe(self._stream) and self._waiting is not None:
             self._waiting.reschedule(None)
 
