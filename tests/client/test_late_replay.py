@@ -19,11 +19,11 @@ Play: TypeAlias = Callable[[AgentPeer, JsonRpcMessage], Coroutine[Any, Any, None
 
 
 @asynccontextmanager
-async def loaded(play: Play, folder: Path, turns: int = 1, **options: Any) -> AsyncIterator[Session]:
+async def loaded(play: Play, folder: Path, turns: int = 1, name: str = "any", **options: Any) -> AsyncIterator[Session]:
     """A session that was loaded, and whose history did not come yet."""
 
     async def script(peer: AgentPeer) -> None:
-        await peer.greet("v1", {"loadSession": True})
+        await peer.greet("v1", {"loadSession": True}, agentInfo={"name": name, "version": "1"})
         await peer.answer(await peer.expect("session/load"), {})
         for _ in range(turns):
             prompt = await peer.take_prompt()
@@ -125,3 +125,15 @@ async def test_the_second_turn_holds_nothing_back(tmp_path: Path) -> None:
     async with loaded(plays("ONE", "first", "GO", "new"), tmp_path, turns=2) as session:
         await session.prompt("GO")
         assert await texts_of(session, "AGAIN") == (["ONE", "first", "GO", "new"], "firstnew")
+
+
+async def test_for_an_agent_that_is_known_to_repeat_no_prompt_nothing_is_held_back(tmp_path: Path) -> None:
+    async def play(peer: AgentPeer, _: JsonRpcMessage) -> None:
+        await say(peer, "ONE", "new")
+        await may_end.wait()
+
+    may_end = asyncio.Event()
+    async with loaded(play, tmp_path, name="gemini-cli") as session, session.prompt("GO") as turn:
+        async for text in turn.text_stream():
+            if text == "new":
+                may_end.set()

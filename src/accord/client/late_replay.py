@@ -72,8 +72,7 @@ class LateReplay:
         turn = self._turns.sent[0]
         held, self.held, self.is_possible = self.held or [], None, False
         if self._prompt is not None:
-            turn._first = self._transcript.put_back(self._prompt, turn._first)
-        self._prompt = None
+            turn._first, self._prompt = self._transcript.put_back(self._prompt, turn._first), None
         for event in held:
             turn._enqueue(event)
             for listener in self._listeners:

@@ -83,12 +83,14 @@ class Quirks:
 
     missing_file: Literal["empty", "error"] = "error"
     """The answer to a read of a file that is not there."""
+    repeats_prompts: bool = True
+    """Whether it may repeat a prompt. Where it does not, no event is held back to wait for that."""
 
 
 _NONE = Quirks()
 _QUIRKS = {
     # Reads a file before it creates it, and gives up where that is an error (0.9 and later).
-    "gemini-cli": Quirks(missing_file="empty"),
+    "gemini-cli": Quirks(missing_file="empty", repeats_prompts=False),
 }
 
 

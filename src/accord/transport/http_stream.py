@@ -174,8 +174,8 @@ class HttpStream:
 
     async def _within_silence(self, reading: Awaitable[_Read]) -> _Read:
         """The result of a read; `TimeoutError` after a silence that no living server keeps."""
-        is_quiet = not (self._has_comments or self._owner.is_resumable)
-        probing = self._loop.create_task(self._probe()) if is_quiet else None
+        is_sure = self._has_comments or self._owner.is_resumable
+        probing = None if is_sure else self._loop.create_task(self._probe())
         try:
             async with asyncio.timeout(SILENCE_SECONDS) as self._waiting:
                 return await reading
