@@ -344,6 +344,21 @@ async def test_an_event_with_an_id_that_was_seen_and_another_text_is_another_eve
         assert await client.receive(6) == [update(number) for number in (10, 11, 12, 20, 21, 22)]
 
 
+async def test_a_repeated_event_is_shown_once_also_where_others_have_no_id() -> None:
+    server = Server()
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        first = serialize_event(update(1), id="1")
+        await request.chunk(first + serialize_event(answer) + first + serialize_event(update(2), id="2"))
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(3) == [update(1), answer, update(2)]
+
+
 async def test_events_without_an_id_of_their_own_are_never_repeated_ones() -> None:
     server = Server()
 

@@ -104,8 +104,10 @@ class HttpStream:
         self._last_id = ""
         self._has_ids = True
         """Whether every event so far had an id of its own."""
+        self._are_ids_unique = True
+        """Whether no id was that of another text before: some servers count anew on each link."""
         self._seen: dict[str, int] = {}
-        """The hashes of the last events, by their ids: a foreign server may count anew, and then they are others."""
+        """The hashes of the texts of the last events, by their ids."""
         self._waiting: asyncio.Timeout | None = None
         self._has_comments = False
         self._texts = 0
@@ -257,17 +259,15 @@ class HttpStream:
             self._acknowledge()
 
     def _is_repeated(self, event: SseEvent) -> bool:
-        """Whether an event was received already, as its id says; only where each event has an id of its own."""
-        if not self._has_ids or self._owner.is_resumable:
+        """Whether an event was received already, as its id says; only where no id stood for two texts."""
+        if not self._are_ids_unique or self._owner.is_resumable:
             return False
-        digest = hash(event.data)
-        if self._seen.pop(event.id, None) == digest:
-            self._seen[event.id] = digest
-            return True
+        known, digest = self._seen.get(event.id), hash(event.data)
         self._seen[event.id] = digest
+        self._are_ids_unique = known in (None, digest)
         if len(self._seen) > MAX_SEEN:
             del self._seen[next(iter(self._seen))]
-        return False
+        return known == digest
 
     async def _finish(self, reader: SseReader) -> None:
         """The server ended the stream, perhaps in the middle of an event."""
