@@ -52,7 +52,7 @@ def test_a_shell_of_its_own_is_a_difference(accord: Accord) -> None:
 def test_a_refused_call_that_is_reported_as_done_is_called_so(accord: Accord, rules: tuple[str, ...]) -> None:
     shown = accord("run", "x", *rules, "-o", "text", *known("deep_agents"))
     assert "[User rejected the tool call" in shown.stdout
-    assert "reported this as done although it was refused" in shown.stdout
+    assert "reported as done although it was refused" in shown.stdout
     assert "without asking" not in shown.stdout + shown.stderr
     assert "although it was refused" in shown.stderr
     records = accord("run", "x", *rules, "-o", "events", *known("deep_agents"))

@@ -356,7 +356,7 @@ def _shortcoming(ending: Ending) -> CommandFailure | None:
     if consent.completed_unasked > consent.completed_refused:
         return _denied("the agent did something that a rule denies, without asking")
     if consent.completed_unasked:
-        return _denied("the agent reported something as done although it was refused")
+        return _denied("a call was reported as done although it was refused")
     if ending.stop_reason == "refusal":
         return CommandFailure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
     return None

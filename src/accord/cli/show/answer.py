@@ -93,7 +93,7 @@ def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
 
 def unasked_text(call: ToolCall, rule: Rule, cwd: str, *, refused: bool = False) -> SafeText:
     """The remark that a call which a rule denies was completed, so that the rule is not trusted as a guard."""
-    done = own("did this without asking, which a rule denies")
+    done = own("the agent did this without asking, which a rule denies")
     if refused:
-        done = own("reported this as done although it was refused, as a rule denies it")
-    return filled("the agent {} ({}): {} {}", done, str(rule), exact(call.kind, 20), about(call, cwd))
+        done = own("reported as done although it was refused")
+    return filled("{} ({}): {} {}", done, str(rule), exact(call.kind, 20), about(call, cwd))
