@@ -234,8 +234,7 @@ class SessionConsent:
 
     def was_refused(self, call: ToolCall, subject: Subject) -> bool:
         """Whether the agent asked for all of it, and was refused."""
-        known = self._calls.get(call.id)
-        return known is not None and known.refused.issuperset(subject.accesses)
+        return self._calls.get(call.id, _Call()).refused.issuperset(subject.accesses)
 
     def _shown_changes(self, question: PermissionQuestion, subject: Subject) -> Iterator[tuple[str, FileChange]]:
         places = {access.spelled: access.path for access in subject.accesses}
@@ -256,8 +255,7 @@ class SessionConsent:
     def differences(self, subject: Subject) -> list[str]:
         """How a request differs from what was allowed in the running turn, where something alike was."""
         granted = [each for grant in self._grants if grant.turn is self.session.running_turn for each in grant.targets]
-        wanted = subject.targets or ()
-        return list(dict.fromkeys(text for each in granted for target in wanted for text in _differences(each, target)))
+        return list(dict.fromkeys(text for a in granted for b in subject.targets or () for text in _differences(a, b)))
 
     async def is_as_shown(self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]]) -> bool:
         """Whether a granted write makes the change that a question showed; one without a diff showed the path alone."""

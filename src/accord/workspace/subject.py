@@ -134,8 +134,7 @@ class SubjectResolver:
         here = resolve_path(claim.directory or self.directory, self.directory)
         if begin is None or there is None or here is None or there.real != here.real:
             return claim
-        rest = line[begin.end() :]
-        return replace(claim, argv=(*shell, rest)) if shell else replace(claim, line=rest)
+        return replace(claim, argv=(*shell, line[begin.end() :])) if shell else replace(claim, line=line[begin.end() :])
 
     def _path_access(self, claim: PathClaim, input_digest: str | None) -> Access:
         resolved = resolve_path(claim.path, self.directory)

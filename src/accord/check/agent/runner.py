@@ -338,15 +338,14 @@ class AgentRunner:
 
     def _give_up(self, step: CheckStep) -> None:
         """Do not run a step: the agent wrote more than a check keeps. One that did so without end is to blame."""
+        self._done += 1
         if not self._flood:
             self._leave_unjudged(step)
-            self._done += 1
             return
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
         failure = StepFailed(reason, self._flood)
         failure.is_silence = True
         self.evidence.steps[step.name] = StepResult(step.name, [], 0, 0, failure=failure)
-        self._done += 1
 
     async def _run_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
         """Run one step; whether the process can be used for another one."""

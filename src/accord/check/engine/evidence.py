@@ -92,15 +92,10 @@ def is_state(message: Any, session: Any, *states: str) -> bool:
 # --- the memory of records
 
 MAX_START_BYTES = 40 * 1024 * 1024
-"""The budget for one start of a program. A full check of an agent took less than a tenth of it per start."""
+"""The budget for one start of a program. Full checks of most agents took less than a tenth of it per start."""
 MAX_TOTAL_BYTES = 100 * 1024 * 1024
 """The budget for all starts of one check."""
-ENDLESS_SHARE = 0.4
-"""A program that takes so much of the budget of a start while one message is waited for writes without end."""
-NOT_KEPT = (
-    "not judged: until then the program wrote more than a check keeps: "
-    f"{MAX_START_BYTES >> 20} MiB of records for a start, {MAX_TOTAL_BYTES >> 20} MiB in all"
-)
+NOT_KEPT = f"not judged: the program had written more than a check keeps, {MAX_START_BYTES >> 20} MiB for a start"
 
 # A parsed container or member takes up to this much; measured with CPython 3.11 to 3.14 on session updates.
 _VALUE_BYTES = 130
@@ -133,14 +128,10 @@ class Allowance:
 
     def __init__(self, budget: RecordBudget, left: int) -> None:
         self._budget = budget
-        self._left = self._start_bytes = left
+        self._left = left
 
     def has(self, cost: int) -> bool:
         return cost <= min(self._left, self._budget.left)
-
-    def is_endless(self, cost: int) -> bool:
-        """Whether so much, in one wait, is more than the sum of honest messages."""
-        return cost >= ENDLESS_SHARE * self._start_bytes
 
     def spend(self, cost: int) -> None:
         self._left -= cost

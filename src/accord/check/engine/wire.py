@@ -18,6 +18,9 @@ from accord.time_scale import scaled
 
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
+PAUSE_SECONDS = scaled(0.75)
+MAX_PAUSES = 3
+"""A program that wrote more than is kept, and then nothing in one of these, does not write without end."""
 MAX_UNENDED_BYTES = 64 * 1024
 """The kept part of a line that does not end within the budget."""
 
@@ -98,9 +101,10 @@ class RecordedWire:
         self.overflowed = False
         """Whether it wrote more than the budget keeps."""
         self.is_endless = False
-        """Whether that came in one wait, and not little by little: then it writes without end."""
-        self._over: tuple[int, int] = (0, 0)
-        """The place in the record where it did, and the memory that the rest would have taken."""
+        """Whether it then went on writing while a message was waited for."""
+        self._over_at = 0
+        """The place in the record behind which nothing is kept."""
+        self._dropped_bytes = 0
         self.has_streams = False
         """Whether its messages come on several streams: two of them may arrive in another order than they were sent."""
 
@@ -136,27 +140,28 @@ class RecordedWire:
         if not data:
             self.ended = True
         elif self.overflowed:
+            self._dropped_bytes += len(data)
             return
         elif b"\n" not in data:
             self._parts.append(data)
             self._part_bytes += len(data)
-            if not self._allowance.has(cost := cost_of(data) + 2 * self._part_bytes):
-                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES], cost)
+            if not self._allowance.has(cost_of(data) + 2 * self._part_bytes):
+                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES])
         else:
             *lines, rest = (b"".join(self._parts) + data).split(b"\n")
             self._parts, self._part_bytes = ([rest] if rest else []), len(rest)
             for line in lines:
                 cost = cost_of(line)
                 if not self._allowance.has(cost):
-                    self._overflow(line[:MAX_UNENDED_BYTES], cost)
+                    self._overflow(line[:MAX_UNENDED_BYTES])
                     break
                 self._allowance.spend(cost)
                 self._take(line)
         self._changed.set()
 
-    def _overflow(self, rest: bytes, cost: int) -> None:
+    def _overflow(self, rest: bytes) -> None:
         self.overflowed = self.ended = True
-        self._over = len(self.entries), cost
+        self._over_at = len(self.entries)
         self._parts, self._part_bytes = [rest], len(rest)
         self._allowance.spend_all()
 
@@ -207,22 +212,30 @@ class RecordedWire:
                             return entry
                     place = max(since, len(self.entries))
                     if self.overflowed:
-                        raise self._overflowing(since)
+                        break
                     if self.ended:
                         raise ProgramEnded("the program ended")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
             raise Silence(f"nothing came in {bound:g} s") from None
+        raise await self._overflowing(since)
 
-    def _overflowing(self, since: int) -> ProgramEnded:
+    async def _overflowing(self, since: int) -> ProgramEnded:
         """The end of a wait that began at a place in the record."""
-        place, cost = self._over
-        cost += sum(cost_of(entry.raw) for entry in self.entries[since:place] if not entry.sent)
-        if since < place and self._allowance.is_endless(cost):
-            self.is_endless = True
-            return ProgramEnded("the program writes without end: more than a check keeps, and the rest is not read")
-        return ProgramEnded(NOT_KEPT)
+        if since < self._over_at:
+            self.is_endless = await self._goes_on()
+        without_end = "the program writes without end: more than a check keeps, and the rest is not read"
+        return ProgramEnded(without_end if self.is_endless else NOT_KEPT)
+
+    async def _goes_on(self) -> bool:
+        """Whether the program still writes after long; one that comes to a pause does not."""
+        for _ in range(MAX_PAUSES):
+            before = self._dropped_bytes
+            await asyncio.sleep(PAUSE_SECONDS)
+            if self._dropped_bytes == before:
+                return False
+        return True
 
     # --- sending
 
