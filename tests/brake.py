@@ -76,4 +76,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _is_braked(item: pytest.Item) -> bool:
-    return not any(item.get_closest_marker(name) for name in ("long", "every", "browser"))
+    # With other people's agents it is no default run: the CPU is theirs.
+    is_theirs = "ACCORD_REAL_AGENTS" in os.environ and item.get_closest_marker("interop") is not None
+    return not is_theirs and not any(item.get_closest_marker(name) for name in ("long", "every", "browser"))

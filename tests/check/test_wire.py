@@ -116,6 +116,20 @@ async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_furthe
     assert wire.overflowed
 
 
+@pytest.mark.parametrize("end", ["", "\\n"], ids=["one line", "lines"])
+async def test_a_program_that_says_much_and_then_pauses_does_not_write_without_end(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.check.engine.wire.PAUSE_SECONDS", limit(0.2))
+    budget = RecordBudget(total_bytes=1_500_000, start_bytes=1_000_000)
+    code = f"import sys; sys.stdin.readline(); print('{'x' * 1000}{end}' * 3000, flush=True); sys.stdin.read()"
+    wire = await RecordedWire.open("x", program(code), {}, 30.0, {}, budget)
+    with pytest.raises(ProgramEnded):
+        await wire.answer(wire.ask("session/new", {}))
+    record = await wire.shut(5.0)
+    assert (wire.overflowed, wire.is_endless, record.unended, record.ended_by) == (True, False, b"", "closed stdin")
+
+
 async def test_a_command_that_is_not_there_is_said_so() -> None:
     with pytest.raises(ConnectFailed):
         await RecordedWire.open("x", ["/no/such/program"], {}, 1.0, {})

@@ -90,6 +90,17 @@ async def test_an_answer_that_is_none_fails_the_call_and_the_connection_lives(pa
         assert await hand.is_alive()
 
 
+async def test_an_answer_in_an_array_fails_the_call_where_there_are_no_batches() -> None:
+    async with initialized("client") as (connection, hand):
+        calling = new_session(connection)
+        reply = {"jsonrpc": "2.0", "id": (await hand.hear())["id"], "result": {"sessionId": "s"}}
+        await hand.say([{"jsonrpc": "2.0", "method": "_x/y"}, reply, 5])
+        with pytest.raises(RemoteProtocolError):
+            await calling
+        assert (await hand.hear())["error"]["code"] == -32600
+        assert await hand.is_alive()
+
+
 async def test_null_counts_as_an_empty_result_where_nothing_is_required() -> None:
     async with initialized("client") as (connection, hand):
         request = v1.LoadSessionRequest([], "/", "s")

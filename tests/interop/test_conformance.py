@@ -55,6 +55,8 @@ ROWS = (
     Row("ts_v2_client", "v2", "client on the TypeScript SDK", "typescript_peer"),
     # It loses a session that is loaded within the minute in which it was made, and replays a later one too late.
     Row("gemini", "v1", "Gemini CLI", either="ACP-LOAD-001 ACP-LOAD-002"),
+    # Its commands fill the records of a start: the last rules of that are not judged.
+    Row("qwen", "v1", "Qwen Code", broken="ACP-SCHEMA-001"),
     Row("opencode", "v1", "OpenCode"),
     Row("codex", "v1", "Codex", broken="ACCORD-TERMINAL-004"),
     Row("codex-zed", "v1", "Codex, the older adapter", broken="ACP-JSONRPC-001 ACP-JSONRPC-003 ACP-TRANSPORT-001"),

@@ -455,8 +455,8 @@ MUTANTS = (
         "consent",
         "a variable that was shown may be left out",
         "client/consent.py",
-        "    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())\n",
-        "    return environment_is_harmless(used.keys() - shown.keys())\n",
+        "    return shown.items() <= used.items() and settings_are_harmless(used.items() - shown.items())\n",
+        "    return settings_are_harmless(used.items() - shown.items())\n",
         REQUESTS + "test_a_terminal_passes_for_the_command_and_directory_that_were_allowed",
     ),
     Mutant(
@@ -599,8 +599,8 @@ MUTANTS = (
         "consent",
         "a question from before the prompt is one of its turn",
         "client/consent.py",
-        "        turn, call_id = question.turn if question.is_in_turn else None, question.call_id\n",
-        "        turn, call_id = self.session.running_turn, question.call_id\n",
+        "        turn, call_id = question.turn if question.is_in_turn else None, None\n",
+        "        turn, call_id = self.session.running_turn, None\n",
         REQUESTS + "test_a_question_that_came_before_the_prompt_lets_nothing_pass_in_its_turn",
     ),
     Mutant(

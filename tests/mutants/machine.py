@@ -185,6 +185,14 @@ MUTANTS = (
     # --- checks
     Mutant(
         "checks",
+        "an agent is blamed for what the check did not keep",
+        "check/agent/runner.py",
+        "        elif wire.overflowed or (",
+        "        elif False or (",
+        "tests/check/test_verbose_agents.py::test_what_is_not_kept_is_not_judged_and_blames_nobody[start-v1]",
+    ),
+    Mutant(
+        "checks",
         "what an agent that died had changed stays changed",
         "check/agent/runner.py",
         "        if not self.ledger.changes:\n            return []\n",

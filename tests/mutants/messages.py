@@ -496,6 +496,22 @@ MUTANTS = (
     ),
     Mutant(
         "links",
+        "an answer that the server refused is forgotten",
+        "transport/http.py",
+        '        if message.kind == "answer":\n            # The agent would wait',
+        '        if message.kind == "no answer":\n            # The agent would wait',
+        "tests/transport/test_http.py::test_an_answer_that_the_server_refuses_ends_the_connection[400]",
+    ),
+    Mutant(
+        "links",
+        "an event that a server sends again is another event",
+        "transport/http_stream.py",
+        "                if is_own and self._is_repeated(event):\n",
+        "                if False and self._is_repeated(event):\n",
+        "tests/transport/test_http.py::test_an_event_with_an_id_that_was_seen_is_shown_once",
+    ),
+    Mutant(
+        "links",
         "a token goes where a server redirects to",
         "transport/websocket.py",
         "    def process_redirect(self, exc: Exception) -> Exception | str:\n        return exc\n",

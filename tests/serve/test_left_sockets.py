@@ -12,8 +12,21 @@ from typing import Any
 
 import pytest
 
+from accord.serve import HostLimits
+from accord.serve.principals import anyone
 from tests.limits import limit
-from tests.serve.raw_clients import INITIALIZE, close, prompt_params, read_reply, request
+from tests.serve.in_process import running
+from tests.serve.raw_clients import (
+    INITIALIZE,
+    HttpClient,
+    WebSocketClient,
+    close,
+    prompt_params,
+    read_reply,
+    request,
+    send,
+)
+from tests.serve.served_agent import agent
 from tests.serve.server_process import IMPATIENT, ServerProcess, serving
 from tests.serve.test_abuse import gauge, head_of
 
@@ -87,3 +100,56 @@ async def test_requests_of_any_type_do_not_harm_a_resumption(tmp_path: Path) -> 
                 writer.write(message(request(0, "initialize", resumed)))
                 writer.write(message(request("_accord/resume", "_accord/resume", params)))
                 await reader.readuntil(b'"received": "2"')
+
+
+# --- places
+
+
+async def until_detached(application: Any, links: int) -> None:
+    async with asyncio.timeout(limit(20.0)):
+        while application._connections.gauges["links"] > links:
+            await asyncio.sleep(0.01)
+
+
+async def test_connections_whose_clients_left_without_a_session_make_room(tmp_path: Path) -> None:
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=3))
+    async with running(application) as port, WebSocketClient(f"ws://127.0.0.1:{port}/acp") as kept:
+        session_id = await kept.new_session(str(tmp_path))
+        for _ in range(6):
+            async with WebSocketClient(f"ws://127.0.0.1:{port}/acp") as client:
+                await client.initialize()
+                client.cut()
+            await until_detached(application, 1)
+        answer = await kept.prompt(session_id, "hello")
+        await application.close()
+    assert answer["result"]["stopReason"] == "end_turn"
+
+
+async def test_a_connection_with_a_session_keeps_its_place_when_its_client_left(tmp_path: Path) -> None:
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=2))
+    async with running(application) as port:
+        for _ in range(2):
+            async with WebSocketClient(f"ws://127.0.0.1:{port}/acp") as client:
+                await client.new_session(str(tmp_path))
+                client.cut()
+            await until_detached(application, 0)
+        reply = await send(port, "POST", body=request(0, "initialize", INITIALIZE))
+        await application.close()
+    assert reply.status == 503
+
+
+async def test_a_connection_that_is_taken_over_needs_no_further_place(tmp_path: Path) -> None:
+    application: Any = agent.asgi(authenticate=anyone, root=tmp_path, limits=HostLimits(connections_per_principal=1))
+    async with running(application) as port:
+        async with HttpClient(port, token=None) as client:
+            await client.initialize()
+            await client.open_stream()
+        await until_detached(application, 0)
+        (orphan,) = application._connections._all.values()
+        successor = application._connections.make_successor(
+            orphan, orphan.credentials, has_session_streams=True, connection_id="successor"
+        )
+        kept = list(application._connections._all.values())
+        await application.close()
+    assert kept == [successor]
+    assert successor.is_initialized

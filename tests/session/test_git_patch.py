@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accord.session.git_patch import MAX_PAIRS, is_shown_by, operation_of, read_patch, texts_agree, write_patch
+from accord.session.git_patch import (
+    MAX_PAIRS,
+    is_shown_by,
+    operation_of,
+    patch_paths,
+    read_patch,
+    texts_agree,
+    write_patch,
+)
 from accord.session.tool import FileChange
 from tests.limits import limit
 from tests.session.events import files
@@ -155,6 +163,27 @@ def test_fragments_of_several_hunks_stand_one_after_the_other() -> None:
     old, new = read_patch(patch)["/w/a"]
     assert old == "first\n0\n1\n2\n17\n18\n19\nlast\n"
     assert new == "1st\n0\n1\n2\n17\n18\n19\nend\n"
+
+
+PREFIXED = "diff --git a/w/a b/w/a\ncreate file mode 100644\n--- a/{}\n+++ b/{}\n@@ -{} +{} @@\n+x\n"
+
+
+@rows(
+    ("sides", "paths"),
+    [
+        (("dev/null", "w/a", "1,0", "1,1"), ["/w/a", "w/a"]),
+        (("dev/null", "w/a", "0,0", "1"), ["/w/a", "w/a"]),
+        (("w/a", "dev/null", "1,3", "1,0"), ["/w/a", "w/a"]),
+        # With lines on that side it is a file of that name.
+        (("dev/null", "w/a", "1,3", "1,1"), ["dev/null", "/w/a", "w/a"]),
+        (("dev/null", "dev/null", "1", "1"), ["dev/null"]),
+        (("dev/null", "dev/null", "0,0", "1"), ["dev/null"]),
+    ],
+)
+def test_a_side_that_is_missing_is_no_file_behind_a_prefix_either(
+    sides: tuple[str, str, str, str], paths: list[str]
+) -> None:
+    assert patch_paths(PREFIXED.format(*sides)) == paths
 
 
 @rows(

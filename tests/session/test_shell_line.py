@@ -21,6 +21,7 @@ from accord.session.shell_line import (
     parse_argv,
     parse_shell_line,
     program_names,
+    settings_are_harmless,
 )
 from accord.session.shell_wrappers import MAX_SUFFIXES
 from tests.tables import rows
@@ -394,7 +395,10 @@ def test_a_program_is_known_by_its_path_and_by_its_name() -> None:
     assert program_names(SimpleCommand(("rm", "x"))) == ("rm",)
 
 
-@rows("name", ["LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR", "CI", "PYTHONUNBUFFERED"])
+@rows(
+    "name",
+    ["LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR", "CI", "PYTHONUNBUFFERED", "CLAUDECODE", "GIT_TERMINAL_PROMPT"],
+)
 def test_a_harmless_variable_is_on_the_list(name: str) -> None:
     assert environment_is_harmless([name])
 
@@ -409,6 +413,18 @@ def test_a_harmless_variable_is_on_the_list(name: str) -> None:
 )
 def test_any_other_variable_is_not_harmless(name: str) -> None:
     assert not environment_is_harmless(["LANG", name])
+
+
+@rows("value", ["/bin/sh", "/bin/bash", "/usr/bin/zsh", "/usr/local/bin/fish"])
+def test_a_shell_of_the_machine_is_a_harmless_value(value: str) -> None:
+    assert settings_are_harmless([("SHELL", value), ("LANG", "C")])
+    assert not settings_are_harmless([("SHELL", value), ("PATH", value)])
+    assert not environment_is_harmless(["SHELL"])
+
+
+@rows("value", ["", "sh", "/opt/sh", "/bin/sh x", "/bin/../opt/sh", "/usr/bin/python", "/bin/sh\n", "./bin/sh"])
+def test_any_other_shell_is_not_harmless(value: str) -> None:
+    assert not settings_are_harmless([("SHELL", value)])
 
 
 def test_no_variable_is_harmless() -> None:

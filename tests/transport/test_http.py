@@ -246,6 +246,132 @@ async def test_a_stream_that_fell_silent_is_opened_again(monkeypatch: pytest.Mon
     assert cursors[:3] == [None, "1", "2"]
 
 
+@pytest.mark.parametrize("has_head", [True, False])
+async def test_a_stream_that_is_open_on_one_side_alone_does_not_hang(
+    monkeypatch: pytest.MonkeyPatch,
+    has_head: bool,  # noqa: FBT001
+) -> None:
+    monkeypatch.setattr("accord.transport.http_stream.SILENCE_SECONDS", limit(0.2))
+    server = Server()
+
+    async def stream(request: Request) -> None:
+        if has_head:
+            await request.stream()
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        with pytest.raises(ConnectionLost):
+            await client.call("session/new")
+
+
+@pytest.mark.parametrize("answer", ["on the stream", "refused", "in the reply"])
+async def test_a_silent_stream_of_a_server_that_answers_is_kept(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    seconds = limit(0.2)
+    monkeypatch.setattr("accord.transport.http_stream.SILENCE_SECONDS", seconds)
+    server, streams, probes = Server(), list[Request](), list[bytes]()
+
+    async def stream(request: Request) -> None:
+        streams.append(request)
+        await request.stream()
+        await asyncio.Event().wait()
+
+    async def handle(request: Request) -> None:
+        if b"_accord/barrier" not in request.body:
+            await server.handle(request)
+            return
+        probes.append(request.body)
+        error = {"jsonrpc": "2.0", "id": json.loads(request.body)["id"], "error": {"code": -32601, "message": "x"}}
+        text = json.dumps(error).encode()
+        if answer == "on the stream":
+            await request.answer(202)
+            await streams[0].chunk(serialize_event(text))
+        elif answer == "refused":
+            await request.answer(400)
+        else:
+            await request.answer(200, text, Content_Type="application/json")
+
+    server.streams[""] = stream
+    async with connected(handle) as client:
+        async with asyncio.timeout(limit(20.0)):
+            while not probes:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(2 * seconds)
+        await streams[0].chunk(serialize_event(update(1)))
+        assert await client.receive() == [update(1)]
+    assert len(streams) == 1
+
+
+# --- events that come again
+
+
+async def test_an_event_with_an_id_that_was_seen_is_shown_once() -> None:
+    server, readers = Server(), list[str | None]()
+
+    async def stream(request: Request) -> None:
+        readers.append(request.headers.get("last-event-id"))
+        await request.stream()
+        # A server that begins anew, and writes each event twice.
+        events = [serialize_event(update(number), id=str(number)) * 2 for number in range(3 * len(readers))]
+        await request.chunk(b"".join(events))
+        if len(readers) < 3:
+            request.reset()
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(9) == [update(number) for number in range(9)]
+        assert client.kinds == ["lost", "resumed"] * 2
+    assert readers == [None, "2", "5"]
+
+
+async def test_an_event_with_an_id_that_was_seen_and_another_text_is_another_event() -> None:
+    server, readers = Server(), list[str | None]()
+
+    async def stream(request: Request) -> None:
+        readers.append(request.headers.get("last-event-id"))
+        await request.stream()
+        # A server that counts anew on each link.
+        await request.chunk(
+            b"".join(serialize_event(update(10 * len(readers) + number), id=str(number)) for number in range(3))
+        )
+        if len(readers) < 2:
+            request.reset()
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(6) == [update(number) for number in (10, 11, 12, 20, 21, 22)]
+
+
+async def test_a_repeated_event_is_shown_once_also_where_others_have_no_id() -> None:
+    server = Server()
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        first = serialize_event(update(1), id="1")
+        await request.chunk(first + serialize_event(answer) + first + serialize_event(update(2), id="2"))
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(3) == [update(1), answer, update(2)]
+
+
+async def test_events_without_an_id_of_their_own_are_never_repeated_ones() -> None:
+    server = Server()
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        await request.chunk(serialize_event(update(1), id="1") + serialize_event(update(1)) * 2)
+        await asyncio.Event().wait()
+
+    server.streams[""] = stream
+    async with connected(server.handle) as client:
+        assert await client.receive(3) == [update(1)] * 3
+
+
 # --- sessions
 
 
@@ -418,6 +544,27 @@ async def test_an_answer_that_the_server_was_too_busy_for_is_sent_again(status: 
         async with asyncio.timeout(limit(20.0)):
             await is_taken.wait()
         assert server.of("POST")[-1].body == server.of("POST")[-2].body
+
+
+@pytest.mark.parametrize("status", [400, 409, 413, 500])
+async def test_an_answer_that_the_server_refuses_ends_the_connection(status: int) -> None:
+    server = Server()
+
+    async def stream(request: Request) -> None:
+        await request.stream()
+        await request.chunk(serialize_event(b'{"jsonrpc":"2.0","id":7,"method":"session/request_permission"}'))
+        await asyncio.Event().wait()
+
+    async def post(request: Request) -> None:
+        await request.answer(status)
+
+    server.streams[""] = stream
+    server.posts = post
+    async with connected(server.handle) as client:
+        await client.receive()
+        await client.transport.send(b'{"jsonrpc":"2.0","id":7,"result":{}}')
+        with pytest.raises(ConnectionLost):
+            await client.receive()
 
 
 async def test_a_connection_that_was_idle_is_not_used_again_at_the_moment_when_servers_close_it(

@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from websockets.asyncio.server import Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from accord.errors import ConnectFailed, ConnectionLost, FrameError, LocalProtocolError
+import accord
+from accord.errors import ConnectFailed, ConnectionLost, FrameError, LocalProtocolError, RemoteProtocolError
 from accord.transport import RemoteOptions, Transport, connect_websocket
 from accord.transport.remote import LinkReport
 from tests.limits import limit
@@ -239,6 +241,21 @@ async def test_binary_messages_and_fragments_are_texts() -> None:
 
     async with websocket_server(talk) as address, connected(address) as client:
         assert await client.receive(2) == [b'{"a":1}', b'{"b":2}']
+
+
+async def test_an_array_with_an_answer_fails_its_call_and_the_connection_lives(tmp_path: Path) -> None:
+    async def talk(socket: ServerConnection) -> None:
+        async for text in socket:
+            message = json.loads(text)
+            result = {"protocolVersion": 1} if message.get("method") == "initialize" else {"sessionId": "s"}
+            reply = {"jsonrpc": "2.0", "id": message.get("id"), "result": result}
+            if "method" in message:
+                await socket.send(json.dumps([reply] if message["id"] == 1 else reply))
+
+    async with websocket_server(talk) as address, accord.connect(address) as agent, asyncio.timeout(limit(20.0)):
+        with pytest.raises(RemoteProtocolError):
+            await agent.new_session(tmp_path)
+        assert (await agent.new_session(tmp_path)).id == "s"
 
 
 async def test_a_message_over_the_limit_is_a_frame_error() -> None:

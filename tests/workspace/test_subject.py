@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.session.claims import MAX_CLAIMS, claims_of
+from accord.session.claims import MAX_CLAIMS, CommandClaim, claims_of
 from accord.session.entry import ToolCall
 from accord.session.remembered import CommandTarget, InputTarget, PathTarget, RememberedAnswer
 from accord.session.rules import Effect, Rule, Subject, judge, parse_rule, wider_answers
@@ -326,6 +326,33 @@ def test_a_line_and_the_argv_that_it_means_are_remembered_as_one(tmp_path: Path)
     targets = [subject(tmp_path, "execute", each).targets for each in spellings]
 
     assert targets[0] == targets[1] == targets[2] == (CommandTarget(str(tmp_path.resolve()), ("git", "status")),)
+
+
+def test_a_change_into_the_directory_of_a_command_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "inner").mkdir()
+    resolver = SubjectResolver(str(tmp_path), ())
+
+    def target(line: str, directory: str | None = None) -> object:
+        return resolver.command_target(CommandClaim(("/bin/sh", "-c", line), None, directory))
+
+    plain = resolver.command_target(CommandClaim(("git", "status")))
+    assert plain is not None
+    for spelling in (f"'{tmp_path}'", str(tmp_path), f"'{tmp_path}/'", f"{tmp_path}/link", f"'{tmp_path}/inner/..'"):
+        assert target(f"cd {spelling} && git status") == plain
+        assert resolver.command_target(CommandClaim(None, f"cd {spelling} && git status")) == plain
+    inner = tmp_path / "inner"
+    assert target(f"cd {inner} && git status", "inner") == CommandTarget(str(inner), ("git", "status"))
+    for line in (
+        f"cd {tmp_path}/inner && git status",
+        f"cd {tmp_path}; git status",
+        f"cd {tmp_path} || git status",
+        f"cd '{tmp_path}'/inner && git status",
+        f"cd {tmp_path}$X && git status",
+        "cd . && git status",
+        "cd ~ && git status",
+    ):
+        assert target(line) != plain
 
 
 def test_the_directory_and_the_environment_are_part_of_what_is_remembered(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ After both come the remembered answers, and then the user.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from accord.cli.fault import phase
@@ -15,7 +16,6 @@ from accord.client import MachineRequest, Policy, Verdict, load_rules
 from accord.client.question import PermissionCallback
 from accord.config import ConfigPaths
 from accord.config.permission import AnswerFiles, agent_identity, rules_for, set_aside_old_answers
-from accord.session.entry import ToolCall
 from accord.session.rules import Rule, RuleError, parse_rule
 
 
@@ -28,9 +28,11 @@ def policy_of(
     notify: Callable[[str], Any] = lambda _: None,
     on_verdict: Callable[[Verdict], Any] | None = None,
     on_served: Callable[[MachineRequest], Any] | None = None,
-    on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
+    on_unasked: Callable[..., Any] | None = None,
 ) -> Policy:
     """The policy for `connect(permission=...)`; `on_question` is None where there is no user to ask.
+
+    `on_unasked` gets a call and a rule, and `refused=True` where the agent had asked for it.
 
     Answers with "always" are kept in the state folder. `notify` gets a line for the user.
     """
@@ -47,6 +49,7 @@ def policy_of(
         on_verdict=on_verdict,
         on_served=on_served,
         on_unasked=on_unasked,
+        on_refused=None if on_unasked is None else partial(on_unasked, refused=True),
     )
 
 

@@ -23,7 +23,7 @@ from accord.client.negotiate import (
     negotiate,
     proposals_for_dialect,
 )
-from accord.client.services import Serving
+from accord.client.services import Serving, quirks_of
 from accord.client.session import Session
 from accord.connection import Connection
 from accord.connection.sender import Observer
@@ -334,6 +334,8 @@ class ConnectedAgent:
             return await reopen(request, self._gated, self._inbox.muted, can_resume=can_resume, can_load=can_load)
         finally:
             session._is_reopening = False
+            # Where the agent shows the prompts, it says which messages are theirs.
+            session._late.is_possible = session._turns.rule == "end" and quirks_of(self.info).repeats_prompts
 
     def _make(
         self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], key: str | None = None

@@ -17,7 +17,7 @@ from accord.session.event import Event, TerminalChanged, ToolChanged, ToolConten
 from accord.session.readings import WRITING_KINDS
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
 from accord.session.rules import Access, Rule, Subject
-from accord.session.shell_line import environment_is_harmless
+from accord.session.shell_line import settings_are_harmless
 from accord.session.tool import Diff, FileChange, TerminalView, ToolContent
 from accord.workspace.subject import SubjectResolver, resolve_rules, spelled_path
 
@@ -62,7 +62,25 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
         return False
     # Each variable that was shown has its value; agents add a few that change nothing about what runs.
     shown, used = dict(granted.environment), dict(wanted.environment)
-    return shown.items() <= used.items() and environment_is_harmless(used.keys() - shown.keys())
+    return shown.items() <= used.items() and settings_are_harmless(used.items() - shown.items())
+
+
+def _differences(granted: Target, wanted: Target) -> Iterator[str]:
+    """How a request differs from what was allowed about the same command, or the same file."""
+    if isinstance(granted, PathTarget) and isinstance(wanted, PathTarget) and _is_same_file(granted, wanted):
+        yield "with another text"
+    if not isinstance(granted, CommandTarget) or not isinstance(wanted, CommandTarget):
+        return
+    if (granted.argv, granted.line) != (wanted.argv, wanted.line):
+        return
+    shown, used = dict(granted.environment), dict(wanted.environment)
+    for name, value in sorted(used.items() - shown.items()):
+        if not settings_are_harmless([(name, value)]):
+            yield f"with {name}={value}"
+    for name in sorted(shown.keys() - used.keys()):
+        yield f"without {name}"
+    if granted.directory != wanted.directory:
+        yield f"in {wanted.directory}"
 
 
 def _can_result(shown: Sequence[FileChange], write: FileChange) -> bool:
@@ -97,6 +115,7 @@ class _Call:
 
     claims: CallClaims | None = None
     allowed: set[Access] = field(default_factory=set)
+    refused: set[Access] = field(default_factory=set)
     is_ended: bool = False
 
 
@@ -186,7 +205,13 @@ class SessionConsent:
             command = CommandClaim(None, question.command.command, question.command.cwd)
             if call is None and question.claims is None:
                 claims = CallClaims("execute")
-        return self.resolver.of_call(claims, command)
+        subject = self.resolver.of_call(claims, command)
+        if call is not None:
+            # It may be about any of them: one that is denied denies it, and only together they are allowed.
+            meant = [self.resolver.of_call(self.claims(each.id) or claims_of(each)) for each in question.open_calls]
+            accesses = (*subject.accesses, *(access for each in meant for access in each.accesses))
+            subject = replace(subject, accesses=tuple(dict.fromkeys(accesses)))
+        return subject
 
     def unallowed(self, call: ToolCall) -> Subject:
         """The accesses of a call beyond those that were allowed: later reports may have changed the call."""
@@ -203,8 +228,8 @@ class SessionConsent:
 
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
         # Not the turn that runs now: the question may have come before it.
-        turn, call_id = question.turn if question.is_in_turn else None, question.call_id
-        if call_id is not None:
+        turn, call_id = question.turn if question.is_in_turn else None, None
+        for call_id in question._call_ids:
             call = self._calls.setdefault(call_id, _Call())
             call.allowed.update(map(_lasting, subject.accesses))
             if call.is_ended:
@@ -213,6 +238,14 @@ class SessionConsent:
             targets = tuple(access.target for access in subject.accesses if access.target is not None)
             self._grants = [grant for grant in self._grants if grant.turn is turn]
             self._grants.append(Grant(turn, call_id, targets, tuple(self._shown_changes(question, subject))))
+
+    def refuse(self, question: PermissionQuestion, subject: Subject) -> None:
+        for call_id in question._call_ids:
+            self._calls.setdefault(call_id, _Call()).refused.update(subject.accesses)
+
+    def was_refused(self, call: ToolCall, subject: Subject) -> bool:
+        """Whether the agent asked for all of it, and was refused."""
+        return self._calls.get(call.id, _Call()).refused.issuperset(subject.accesses)
 
     def _shown_changes(self, question: PermissionQuestion, subject: Subject) -> Iterator[tuple[str, FileChange]]:
         places = {access.spelled: access.path for access in subject.accesses}
@@ -229,6 +262,11 @@ class SessionConsent:
             return False
         grants = [grant for grant in self._grants if grant.turn is turn]
         return all(any(grant.covers(target) for grant in grants) for target in targets)
+
+    def differences(self, subject: Subject) -> list[str]:
+        """How a request differs from what was allowed in the running turn, where something alike was."""
+        granted = [each for grant in self._grants if grant.turn is self.session.running_turn for each in grant.targets]
+        return list(dict.fromkeys(text for a in granted for b in subject.targets or () for text in _differences(a, b)))
 
     async def is_as_shown(self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]]) -> bool:
         """Whether a granted write makes the change that a question showed; one without a diff showed the path alone."""

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary, proxy
 
 from accord.client.consent import SessionConsent
 from accord.client.question import (
+    UNASKED,
     MachineRequest,
     PermissionAnswer,
     PermissionCallback,
@@ -82,7 +83,8 @@ class Policy:
 
     `on_verdict` is called with each decision, `on_served` with each request for a file or a terminal that was allowed
     and did not fail, `on_unasked` with each call that a rule denies and that the agent completed without having been
-    allowed to.
+    allowed to. `on_refused` is called instead, if there is one, where the agent had asked and was refused: some report
+    such a call as completed although they did nothing.
     """
 
     def __init__(  # noqa: PLR0913 - each is one thing that a client may want to decide
@@ -97,6 +99,7 @@ class Policy:
         on_verdict: Callable[[Verdict], object] | None = None,
         on_served: Callable[[MachineRequest], object] | None = None,
         on_unasked: Callable[[ToolCall, Rule], object] | None = None,
+        on_refused: Callable[[ToolCall, Rule], object] | None = None,
     ) -> None:
         own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
         self.rules: tuple[Rule, ...] = (*([] if file is None else load_rules(file)), *own)
@@ -108,6 +111,7 @@ class Policy:
         self._on_verdict = on_verdict
         self._on_served = on_served
         self._on_unasked = on_unasked
+        self._on_refused = on_refused or on_unasked
         self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
         self.denied_unasked: int = 0
         """How many questions and requests were denied because there was no user to ask."""
@@ -115,6 +119,8 @@ class Policy:
         """How many requests for a file or a terminal a rule refused."""
         self.completed_unasked: int = 0
         """How many calls that a rule denies the agent completed without having been allowed to."""
+        self.completed_refused: int = 0
+        """How many of them the agent had asked for, and was refused."""
 
     def _consent(self, session: Session) -> SessionConsent:
         found = self._consents.get(session)
@@ -146,6 +152,8 @@ class Policy:
         is_allowed = option is not None and option.consent == "allow"
         if is_allowed:
             consent.grant(question, subject)
+        else:
+            consent.refuse(question, subject)
         self._report(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
         return answer
 
@@ -226,6 +234,9 @@ class Policy:
         elif is_reading and decision.rule is None:
             by, is_allowed = "default", True
         else:
+            if differences := consent.differences(subject) if in_turn else []:
+                title = question.title.replace(UNASKED, f"otherwise than was allowed: {', '.join(differences)}")
+                question = replace(question, title=title)
             async with describe(question) as described:
                 answer, by = await self._ask_user(consent, described, subject)
             option = chosen_option(question, answer)
@@ -251,9 +262,12 @@ class Policy:
             return
         decision = judge(consent.rules(self.rules), left)
         if decision.effect == "deny" and decision.rule is not None:
+            was_refused = consent.was_refused(call, left)
             self.completed_unasked += 1
-            if self._on_unasked is not None:
-                self._on_unasked(call, decision.rule)
+            self.completed_refused += was_refused
+            callback = self._on_refused if was_refused else self._on_unasked
+            if callback is not None:
+                callback(call, decision.rule)
 
     def _report(self, verdict: Verdict) -> None:
         if self._on_verdict is not None:

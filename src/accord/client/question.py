@@ -46,6 +46,8 @@ MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
 # A question that names no call is shown with the calls that run; a person reads no more of them than this.
 MAX_OPEN_CALLS = 20
+# The end of the title of a request for a file or a terminal.
+UNASKED = "without having asked"
 # How much of a title is quoted in a notice.
 MAX_TITLE = 200
 # The default turn of a question: the one that runs when the question is made.
@@ -60,8 +62,9 @@ class PermissionQuestion:
     words, and not verified. `claims` are all paths and commands that the call ever named, in its terminals too.
 
     `request` is a request to this client that no question preceded: a file to be written or read, a terminal. Then
-    `tool` and `command` describe that, and the options are our own. `open_calls` are the tool calls that run, where the
-    question names none.
+    `tool` and `command` describe that, and the options are our own. `open_calls` are the open tool calls, where
+    the question names none, or one that was never announced and says nothing. `announced` is the call that it repeats
+    under another id.
     """
 
     session: Session
@@ -74,6 +77,7 @@ class PermissionQuestion:
     claims: CallClaims | None = None
     request: MachineRequest | None = None
     open_calls: Sequence[ToolCall] = ()
+    announced: ToolCall | None = None
     other: dict[str, Any] | None = None
     subject: Subject | None = None
     """Its resolved subject; a `Policy` fills it in before it asks."""
@@ -107,6 +111,13 @@ class PermissionQuestion:
     def reject(self) -> PermissionOption | None:
         """The least that rejects it; None where the agent offers no such answer, and dismissing must do."""
         return self.option("reject_once", "reject_always")
+
+    @property
+    def _call_ids(self) -> list[str]:
+        """The ids of the tool calls that it is about, or may be; the one that ends with it last."""
+        if self.request is not None or self.call_id is None:
+            return []
+        return [self.call_id, *(call.id for call in self.open_calls), *([self.announced.id] if self.announced else [])]
 
     @property
     def call_id(self) -> str | None:
@@ -199,7 +210,9 @@ def permission_question(
     `claims` returns all claims about a call so far, by its id.
     """
     tool: ToolCall | None = None
+    is_announced = True
     if request.tool is not None:
+        is_announced = request.tool.id in session.transcript.tool_calls
         session._apply(request.tool)
         tool = session.transcript.tool_calls.get(request.tool.id)
     elif request.command is not None and request.command.tool_id is not None:
@@ -215,7 +228,15 @@ def permission_question(
     if run is not None:
         # The command is to run in a terminal for which the agent named one already.
         known = (known or CallClaims("execute")).joined(CallClaims("execute", commands=(run,)))
-    unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished] if tool is None else []
+    unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished and call is not tool]
+    announced: ToolCall | None = None
+    if tool is not None and not is_announced:
+        # Deep Agents asks under an id of its own, with the input of the call; OpenHands asks about the calls that wait.
+        announced = next((call for call in unfinished if tool.raw_input and call.raw_input == tool.raw_input), None)
+        if announced is not None and tool.kind == "other" and not (tool.content or tool.locations):
+            tool = replace(tool, kind=announced.kind, content=announced.content, locations=announced.locations)
+            known = claims(announced.id) or claims_of(tool, terminals)
+    says_nothing = tool is None or (not is_announced and known == CallClaims(tool.kind) and not tool.content)
     return PermissionQuestion(
         session,
         title or "Permission required",
@@ -225,7 +246,8 @@ def permission_question(
         request.description,
         request.meta or {},
         known,
-        open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]),
+        open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]) if says_nothing else (),
+        announced=announced,
         other=request.other,
     )
 

@@ -17,6 +17,7 @@ import msgspec
 from accord.client.consent import REPLACED
 from accord.client.policy import Policy
 from accord.client.question import (
+    UNASKED,
     ElicitCallback,
     MachineRequest,
     OpenQuestions,
@@ -82,12 +83,14 @@ class Quirks:
 
     missing_file: Literal["empty", "error"] = "error"
     """The answer to a read of a file that is not there."""
+    repeats_prompts: bool = True
+    """Whether it may repeat a prompt. Where it does not, no event is held back to wait for that."""
 
 
 _NONE = Quirks()
 _QUIRKS = {
     # Reads a file before it creates it, and gives up where that is an error (0.9 and later).
-    "gemini-cli": Quirks(missing_file="empty"),
+    "gemini-cli": Quirks(missing_file="empty", repeats_prompts=False),
 }
 
 
@@ -170,6 +173,7 @@ class Services:
         Raises:
             RequestError: The error to answer.
         """
+        self._session._late.release()
         try:
             return await self._SERVERS[type(request)](self, request)
         except WorkspaceError as error:
@@ -333,10 +337,10 @@ class MachineRequests:
     def _question(self, request: MachineRequest, spelled: str) -> PermissionQuestion:
         if isinstance(request, StartTerminal):
             command = CommandSubject(shlex.join([request.command, *request.args]), spelled)
-            title = "The agent starts a command without having asked"
+            title = f"The agent starts a command {UNASKED}"
             return PermissionQuestion(self._session, title, OPTIONS, None, command, request=request)
         kind = _KINDS[type(request)]
-        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file without having asked"
+        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file {UNASKED}"
         call = ToolCall("", kind=kind, locations=[Location(spelled)])
         return PermissionQuestion(self._session, title, OPTIONS, call, request=request)
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from accord.client.deadline import Deadlines
+from accord.client.late_replay import LateReplay
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
 from accord.errors import (
@@ -43,7 +44,6 @@ from accord.session.client_turn import (
     ClientTurns,
     EndTurn,
     MaySend,
-    PromptEcho,
     PromptInput,
     Refused,
     SendStarted,
@@ -141,8 +141,8 @@ class Session:
         self._deadlines = deadlines
         self._decoder = agent._dialect.decoder()
         self._turns: ClientTurns[Turn] = ClientTurns(agent._dialect.rule)
-        self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
+        self._late = LateReplay(self.transcript, self._turns, self._listeners)
         self._on_cancel: Callable[[], None] = lambda: None
         """Called when the user cancels the session's work: every open question is dismissed at once."""
 
@@ -243,13 +243,15 @@ class Session:
 
     def _feed(self, event: PromptInput[Turn]) -> None:
         """Feed an input to the automaton of the client's turns, and execute its outputs."""
+        if isinstance(event, Accepted | Refused | Abandoned) and self._turns.sent[:1] == [event.prompt]:
+            self._late.release()
         for output in self._turns.feed(event):
             match output:
                 case MaySend():
                     output.prompt._ready()
                 case ShowPrompt():
                     blocks = output.prompt.prompt
-                    self._echo = PromptEcho(blocks)
+                    self._late.expect(blocks)
                     self._apply(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
                 case ShowState():
                     self._apply(output.state, output.prompt)
@@ -308,7 +310,8 @@ class Session:
                 pause = self._receive(update)
             else:
                 event = decode(update)
-                if type(event) is MessageChunk and event.speaker != "user" and sent and not self._listeners:
+                is_plain = type(event) is MessageChunk and event.speaker != "user" and not self._listeners
+                if is_plain and sent and not self._late.is_possible:
                     fold(event)
                     pause = sent[0]._enqueue(event)
                 else:
@@ -318,12 +321,13 @@ class Session:
         return None
 
     def _apply(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
-        if type(event) is MessageChunk:
-            if event.speaker == "user" and self._echo and self._turns.sent and self._echo.takes(event):
-                return None
-        elif type(event) is ConfigChanged:
+        if self._late.takes(event):
+            return None
+        if type(event) is ConfigChanged:
             event = ConfigChanged(with_made(event.options, self.options), event.meta)
         self.transcript.fold(event)
+        if self._late.holds(event):
+            return None
         if turn is None and (sent := self._turns.sent):
             turn = sent[0]
         pause = None if turn is None else turn._enqueue(event)

@@ -54,6 +54,7 @@ __all__ = ["Counts", "Receiver"]
 log = logging.getLogger("accord.connection")
 
 _BEFORE = MessageRules(null_ids=True, batches=False)
+_WITH_BATCHES = MessageRules(null_ids=True, batches=True)
 
 
 class Counts:
@@ -246,6 +247,12 @@ class Receiver:
         # Stray prints of an agent arrive at its client: they are no messages and are not answered.
         if self._side == "agent" or batch is not None or text.lstrip()[:1] in (b"{", b"["):
             self._incoming.refuse(message.id, message.error, "a malformed message", batch)
+        # Until an edition is agreed on, the right answer may follow, and a deadline bounds the wait for it.
+        if self._edition is not None and text.lstrip()[:1] == b"[":
+            entries = parse(text, _WITH_BATCHES)
+            for entry in entries if isinstance(entries, list) else ():
+                if isinstance(entry, Result | Failure):
+                    self._outgoing.spoil(entry.id, "an array")
 
     def _take_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
         self._handshake.used = True

@@ -108,14 +108,20 @@ class Connections:
         return node
 
     def make(
-        self, principal: Principal, credentials: Credentials, *, has_session_streams: bool, connection_id: str = ""
+        self,
+        principal: Principal,
+        credentials: Credentials,
+        *,
+        has_session_streams: bool,
+        connection_id: str = "",
+        instead_of: RemoteConnection | None = None,
     ) -> RemoteConnection:
-        """A new connection; it starts with `start`.
+        """A new connection; it starts with `start`. `instead_of` is one that ends with it, and needs no place.
 
         Raises:
             HttpRefusal: 503: there are too many, or the server is about to end.
         """
-        self.check_room(principal)
+        self.check_room(principal, instead_of)
         root, rules = directory_of(principal, self._root), self._rules.get(principal.name)
         if rules is None:
             rules = SessionRules(
@@ -143,18 +149,19 @@ class Connections:
             self._sweeper = self._start_task(self._sweep())
         return connection
 
-    def check_room(self, principal: Principal) -> None:
+    def check_room(self, principal: Principal, instead_of: RemoteConnection | None = None) -> None:
         """Refuse a further connection where there are too many."""
         if self.is_draining:
             raise HttpRefusal(503, "draining", "The server is about to end", {"Retry-After": "5"})
-        own = [each for each in self._all.values() if each.principal.name == principal.name]
-        full = len(self._all) >= self.limits.connections
+        own = [each for each in self._of(principal) if each is not instead_of]
+        full = len(self._all) - (instead_of is not None) >= self.limits.connections
         if len(own) >= self.limits.connections_per_principal or full:
-            # An `initialize` whose client never came back makes room first.
-            idle = next((each for each in own if not each.was_linked and not each.links), None)
+            # An `initialize` whose client never came back makes room first, then the one whose client left first.
+            unused = [each for each in own if each.is_unused]
+            idle = min(unused, key=lambda each: (each.was_linked, each.detached_at), default=None)
             if idle is None:
                 raise HttpRefusal(503, "limit", "There are too many connections", {"Retry-After": "5"})
-            idle.end("it was never used, and a newer connection needs the place")
+            idle.end("it has no client and no session, and a newer connection needs the place")
 
     def start(self, connection: RemoteConnection) -> None:
         """Start the agent of a connection: at once, or with its second message if its first answer is known."""
@@ -209,7 +216,11 @@ class Connections:
     ) -> RemoteConnection:
         """A new connection with the agent of one that lost its links."""
         connection = self.make(
-            orphan.principal, credentials, has_session_streams=has_session_streams, connection_id=connection_id
+            orphan.principal,
+            credentials,
+            has_session_streams=has_session_streams,
+            connection_id=connection_id,
+            instead_of=orphan,
         )
         connection.adopt(orphan)
         log.info("connection %s of %s goes on as %s", orphan.id[:8], orphan.principal.name, connection.id[:8])

@@ -26,7 +26,8 @@ class HostLimits:
     connections: int = 1024
     """Connections of all principals. Further ones get 503."""
     connections_per_principal: int = 256
-    """Connections of one principal. Where it has more, its oldest one that was never used makes room; else 503."""
+    """Connections of one principal. Where it has more, one that was never used makes room, or the one without a session
+    whose client left first; else 503."""
     sessions_per_principal: int = 256
     """Open sessions of one principal. Further ones get the error -32029."""
     body_bytes: int = 16 * 1024 * 1024

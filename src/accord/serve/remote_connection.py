@@ -217,6 +217,11 @@ class RemoteConnection:
         """Whether the agent works for the client: a request is not answered, or a question waits."""
         return bool(self._calls or self._questions or self._abandoned)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether it may make room for another one: it has no link, no session and no open work."""
+        return not self.links and not (self.was_linked and (self._sessions or self.is_busy))
+
     def has_unread(self, left_at: float) -> bool:
         """Whether something waits for a client that is here, or was here after that time."""
         return bool(self.streams.waiting_bytes) and (self.links > 0 or self.detached_at > left_at)

@@ -279,7 +279,10 @@ def _applied(old: str, hunks: list[str]) -> str | None:
     return "".join([*result, *lines[at:]])
 
 
-_HEADER = re.compile(r"^(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^(---|\+\+\+|rename from|rename to|copy from|copy to) (.*)$", re.MULTILINE)
+_HUNK = re.compile(r"^@@ .*$", re.MULTILINE)
+# Hunks that have no line on this side.
+_EMPTY = {"---": re.compile(r"@@ -[0-9]+,0 "), "+++": re.compile(r"@@ -[0-9,]+ \+[0-9]+,0 ")}
 
 
 def patch_paths(text: str) -> list[str] | None:
@@ -292,7 +295,9 @@ def patch_paths(text: str) -> list[str] | None:
         return None
     found: dict[str, None] = {}
     for number, section in enumerate(sections):
-        named = [path for match in _HEADER.findall(section) for path in _meanings(match)]
+        hunks = _HUNK.findall(section)
+        there = [header for side, header in _HEADER.findall(section) if not _is_missing(side, header, hunks)]
+        named = [path for header in there for path in _meanings(header)]
         if not named and number:
             # A change of mode, an empty file or a binary one has its paths in the first line alone.
             parts = section.partition("\n")[0].split(" ")
@@ -301,6 +306,15 @@ def patch_paths(text: str) -> list[str] | None:
             named = [path for word in parts for path in _meanings(word)]
         found.update(dict.fromkeys(path for path in named if path != NOWHERE))
     return list(found)
+
+
+def _is_missing(side: str, header: str, hunks: list[str]) -> bool:
+    """Whether a header says that a file is not there on this side, behind a prefix of Git's as some agents write it.
+
+    With lines on that side it is a file with that name.
+    """
+    is_nowhere = _bare(header) == NOWHERE and _unquoted(header) != NOWHERE
+    return is_nowhere and side in _EMPTY and all(_EMPTY[side].match(hunk) for hunk in hunks)
 
 
 def _meanings(header: str) -> list[str]:

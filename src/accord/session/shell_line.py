@@ -36,6 +36,7 @@ __all__ = [
     "parse_argv",
     "parse_shell_line",
     "program_names",
+    "settings_are_harmless",
 ]
 
 MAX_LINE = 64 * 1024
@@ -46,8 +47,11 @@ _MAX_STEPS = 4 * MAX_LINE
 _HARMLESS = name_set(
     "LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI COLUMNS LINES NODE_ENV "
     "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONUTF8 DEBIAN_FRONTEND RUST_BACKTRACE "
-    "SOURCE_DATE_EPOCH"
+    "SOURCE_DATE_EPOCH "
+    # Claude and Kimi set these for each command.
+    "CLAUDECODE GIT_TERMINAL_PROMPT"
 )
+_USUAL_SHELL = re.compile(r"/(?:usr/(?:local/)?)?bin/(?:a|ba|da|fi|k|z)?sh")
 _LOCALE = re.compile(r"LC_[A-Z]+")
 # Line separators are left out: inside quotes they are characters like others, and the scanner knows the quotes.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
@@ -117,6 +121,13 @@ def program_names(command: SimpleCommand) -> tuple[str, ...]:
 def environment_is_harmless(names: Iterable[str]) -> bool:
     """Whether no variable of these names changes which program runs or what it loads: only a short list is known."""
     return all(name in _HARMLESS or _LOCALE.fullmatch(name) for name in names)
+
+
+def settings_are_harmless(settings: Iterable[tuple[str, str]]) -> bool:
+    """Whether no variable changes which program runs, by its value too: Kimi sets `SHELL` to the shell that it uses."""
+    return environment_is_harmless(
+        name for name, value in settings if not (name == "SHELL" and _USUAL_SHELL.fullmatch(value))
+    )
 
 
 class _Findings:

@@ -129,6 +129,18 @@ class Transcript:
                 return
         self._FOLDS[type(event)](self, event)
 
+    def set_aside(self, place: int) -> Entry:
+        """Take an entry out: what it stands before comes late, and is older."""
+        self._last = None
+        return self.timeline.pop(place)
+
+    def put_back(self, entry: Entry, place: int | None = None) -> int:
+        """Put an entry that was taken out to a place or to the end; returns the place behind it."""
+        place = len(self.timeline) if place is None else place
+        self.timeline.insert(place, entry)
+        self._last = None
+        return place + 1
+
     # --- reading
 
     @property

@@ -40,7 +40,7 @@ from accord.transport.routing import (
 with needs_extra():
     import httpx2
 
-    from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
+    from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_answer, texts_of
     from accord.transport.http_stream import AwaitedAnswers, HttpStream, ReplayBarriers
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ FLUSH_SECONDS = scaled(5.0)
 OPEN_SECONDS = scaled(2.0)
 OVERTAKE_SECONDS = scaled(0.25)
 DELETE_SECONDS = scaled(1.0)
-MAX_BODY_BYTES = 64 * 1024
 # Many servers close a connection that was idle for five seconds: a message that crosses that end is lost.
 IDLE_SECONDS = 4.0
 
@@ -194,6 +193,15 @@ class HttpTransport(RemoteTransport):
         if is_success(response):
             self._take_reply(response, body, None)
         return is_success(response)
+
+    async def probe(self, stream: Stream) -> bool:
+        if self._has_answers_in_replies:
+            return False
+        try:
+            response, body = await self._post(self._barriers.add(stream)[1], stream)
+        except (*LINK_ERRORS, TransportError):
+            return True
+        return is_success(response) and not (self._take_reply(response, body, None) or has_events(response))
 
     def acknowledge(self, stream: Stream, cursor: str) -> None:
         """Let the server forget the received messages of a stream."""
@@ -389,6 +397,9 @@ class HttpTransport(RemoteTransport):
             return
         if status in _GONE:
             raise ConnectionLost(f"the server answered {status}: the connection is gone")
+        if message.kind == "answer":
+            # The agent would wait for it for ever, and its turn with it.
+            raise ConnectionLost(f"the server refused an answer of this client: {status}")
         log.warning("the server answered %d to a message", status)
         if message.kind == "request":
             error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
@@ -424,19 +435,9 @@ class HttpTransport(RemoteTransport):
                 self._begin(self._or_fail(self._read_events(response, read_envelope(text))))
                 return response, b""
             try:
-                return response, await self._read_reply(response)
+                return response, await read_answer(response, self.options.max_bytes)
             finally:
                 await response.aclose()
-
-    async def _read_reply(self, response: httpx2.Response) -> bytes:
-        if not is_success(response):
-            return await read_body(response, MAX_BODY_BYTES)
-        if not has_events(response):
-            return await read_body(response, self.options.max_bytes)
-        async for text in texts_of(response, self.options.max_bytes):
-            if read_envelope(text).kind == "answer":
-                return text
-        return b""
 
     async def _read_events(self, response: httpx2.Response, message: Envelope) -> None:
         is_answered = message.kind != "request"

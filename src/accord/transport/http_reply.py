@@ -21,7 +21,7 @@ __all__ = [
     "is_json",
     "is_success",
     "last_text",
-    "read_body",
+    "read_answer",
     "retry_seconds",
     "texts_of",
 ]
@@ -29,6 +29,7 @@ __all__ = [
 LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
 """The errors of a link that breaks, or brings something that cannot be read."""
 
+MAX_ERROR_BYTES = 64 * 1024
 _SUCCESS = 2
 _RETRY_DIGITS = 9
 
@@ -60,7 +61,7 @@ def chunks_of(response: httpx2.Response) -> AsyncIterator[bytes]:
     return response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
 
 
-async def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
+async def _read_body(response: httpx2.Response, max_bytes: int) -> bytes:
     """The body of a response.
 
     Raises:
@@ -72,6 +73,18 @@ async def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
         if len(body) > max_bytes:
             raise FrameError("the server's answer is over the size limit", limit_bytes=max_bytes)
     return bytes(body)
+
+
+async def read_answer(response: httpx2.Response, max_bytes: int) -> bytes:
+    """The answer in a reply: its body, or the text of the event that is one; of an error a limited part is read."""
+    if not is_success(response):
+        return await _read_body(response, MAX_ERROR_BYTES)
+    if not has_events(response):
+        return await _read_body(response, max_bytes)
+    async for text in texts_of(response, max_bytes):
+        if read_envelope(text).kind == "answer":
+            return text
+    return b""
 
 
 async def texts_of(response: httpx2.Response, max_bytes: int) -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import httpx2
 
@@ -25,7 +25,7 @@ from accord.transport.http_reply import (
 )
 from accord.transport.remote import LinkReport, RemoteOptions, Retry
 from accord.transport.resumption import ACKNOWLEDGE_BYTES, ACKNOWLEDGE_TEXTS
-from accord.wire.sse import SseReader
+from accord.wire.sse import SseEvent, SseReader
 
 if TYPE_CHECKING:
     from accord.jsonrpc.message import RequestId
@@ -33,8 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["AwaitedAnswers", "HttpStream", "ReplayBarriers", "StreamOwner"]
 
-# Servers send a comment after 15 seconds of silence; where one did, so much silence means that the link is dead.
-SILENCE_SECONDS = scaled(75.0)
+_Read = TypeVar("_Read")
+
+# Servers send a comment after 15 seconds of silence: so much of it means that the link is dead. A server that sent none
+# yet is asked for an answer after half of it.
+SILENCE_SECONDS = scaled(50.0)
+
+# A server that continues a stream may send events again that were received: so many are recognised.
+MAX_SEEN = 4096
 
 # A server may answer the call that opens a session a moment before it knows the session.
 NOT_YET_SECONDS = scaled(5.0)
@@ -69,6 +75,9 @@ class StreamOwner(Protocol):
 
     def acknowledge(self, stream: Stream, cursor: str) -> None: ...
 
+    async def probe(self, stream: Stream) -> bool:
+        """Ask the server for an answer on a stream; False where it will not come there."""
+
     def stream_absent(self) -> None:
         """The server has no such stream: see `HttpStream.is_absent`.
 
@@ -95,6 +104,11 @@ class HttpStream:
         self._last_id = ""
         self._has_ids = True
         """Whether every event so far had an id of its own."""
+        self._are_ids_unique = True
+        """Whether no id was that of another text before: some servers count anew on each link."""
+        self._seen: dict[str, int] = {}
+        """The hashes of the texts of the last events, by their ids."""
+        self._waiting: asyncio.Timeout | None = None
         self._has_comments = False
         self._texts = 0
         self._bytes = 0
@@ -106,10 +120,10 @@ class HttpStream:
         """The pause that the server asked for when it ended or refused the stream."""
         self.is_absent = False
         """Whether the server has no such stream: its messages come on the connection stream, or in replies."""
-        loop = asyncio.get_running_loop()
-        self.opened: asyncio.Future[bool] = loop.create_future()
+        self._loop = asyncio.get_running_loop()
+        self.opened: asyncio.Future[bool] = self._loop.create_future()
         """Whether the server opened it; False if it does not know the session yet."""
-        self.task = loop.create_task(self._run())
+        self.task = self._loop.create_task(self._run())
 
     @property
     def is_read(self) -> bool:
@@ -153,7 +167,29 @@ class HttpStream:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if self._last_id:
             headers["Last-Event-ID"] = self._last_id
-        return await self._owner.open(self._owner.request("GET", headers, self._stream))
+        try:
+            return await self._within_silence(self._owner.open(self._owner.request("GET", headers, self._stream)))
+        except TimeoutError:
+            if self.opened.done():
+                raise
+            raise ConnectionLost("the server did not open a stream") from None
+
+    async def _within_silence(self, reading: Awaitable[_Read]) -> _Read:
+        """The result of a read; `TimeoutError` after a silence that no living server keeps."""
+        is_sure = self._has_comments or self._owner.is_resumable
+        probing = None if is_sure else self._loop.create_task(self._probe())
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS) as self._waiting:
+                return await reading
+        finally:
+            self._waiting = None
+            if probing is not None:
+                probing.cancel()
+
+    async def _probe(self) -> None:
+        await asyncio.sleep(SILENCE_SECONDS / 2)
+        if not await self._owner.probe(self._stream) and self._waiting is not None:
+            self._waiting.reschedule(None)
 
     async def _is_accepted(self, response: httpx2.Response) -> bool:
         status = response.status_code
@@ -198,8 +234,7 @@ class HttpStream:
         reader = SseReader(self._owner.options.max_bytes)
         chunks = chunks_of(response)
         while True:
-            async with asyncio.timeout(SILENCE_SECONDS if self._has_comments else None):
-                chunk = await anext(chunks, None)
+            chunk = await self._within_silence(anext(chunks, None))
             if chunk is None:
                 await self._finish(reader)
                 return
@@ -207,8 +242,10 @@ class HttpStream:
             events = reader.feed(chunk)
             if events:
                 self._retry.succeeded()
-            for event in events:
-                self._has_ids = self._has_ids and bool(event.id) and event.id != before
+            for event, is_own in zip(events, reader.own_ids, strict=True):
+                if is_own and self._is_repeated(event):
+                    continue
+                self._has_ids = self._has_ids and is_own and event.id != before
                 before = event.id
                 self._bytes += len(event.data)
                 self._texts += 1
@@ -220,6 +257,17 @@ class HttpStream:
                 self._has_comments = True
             check_fault(reader)
             self._acknowledge()
+
+    def _is_repeated(self, event: SseEvent) -> bool:
+        """Whether an event was received already, as its id says; only where no id stood for two texts."""
+        if not self._are_ids_unique or self._owner.is_resumable:
+            return False
+        known, digest = self._seen.get(event.id), hash(event.data)
+        self._seen[event.id] = digest
+        self._are_ids_unique = known in (None, digest)
+        if len(self._seen) > MAX_SEEN:
+            del self._seen[next(iter(self._seen))]
+        return known == digest
 
     async def _finish(self, reader: SseReader) -> None:
         """The server ended the stream, perhaps in the middle of an event."""
@@ -307,7 +355,7 @@ class ReplayBarriers:
         self._deliver = deliver
         self._count = 0
         self._held: dict[RequestId, tuple[bytes, asyncio.Event]] = {}
-        """The answers, by the ids of their barriers."""
+        """The answers, by the ids of their barriers; an empty one for a barrier that only asks."""
 
     def passes(self, message: Envelope) -> bool:
         """Whether a message is the answer to a barrier; then the answer that was held back is delivered."""
@@ -316,15 +364,21 @@ class ReplayBarriers:
         self._release(message.id)
         return True
 
-    async def hold(self, text: bytes, session_id: str) -> None:
-        """Hold an answer back until the barrier behind the replay of its session is answered, for a bounded time."""
+    def add(self, stream: Stream, held: bytes = b"", passed: asyncio.Event | None = None) -> tuple[str, bytes]:
+        """A new barrier in a stream: its id, and its text, which is to be sent."""
         self._count += 1
         id_ = f"_accord/barrier-{self._count}"
+        self._held[id_] = (held, passed or asyncio.Event())
+        params = {} if stream is None else {"sessionId": stream}
+        message = {"jsonrpc": "2.0", "id": id_, "method": "_accord/barrier", "params": params}
+        return id_, json.dumps(message).encode()
+
+    async def hold(self, text: bytes, session_id: str) -> None:
+        """Hold an answer back until the barrier behind the replay of its session is answered, for a bounded time."""
         passed = asyncio.Event()
-        self._held[id_] = (text, passed)
-        message = {"jsonrpc": "2.0", "id": id_, "method": "_accord/barrier", "params": {"sessionId": session_id}}
+        id_, barrier = self.add(session_id, text, passed)
         try:
-            if await self._send(json.dumps(message).encode(), session_id):
+            if await self._send(barrier, session_id):
                 async with asyncio.timeout(BARRIER_SECONDS):
                     await passed.wait()
         except TimeoutError:
@@ -337,4 +391,5 @@ class ReplayBarriers:
         if held is not None:
             text, passed = held
             passed.set()
-            self._deliver(text)
+            if text:
+                self._deliver(text)

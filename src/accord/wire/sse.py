@@ -42,7 +42,7 @@ class SseReader:
 
     `last_id` and `retry` are for reconnecting; blocks without data, which are no events, may set them too. By the
     standard an event that the stream's end cuts off is none; `finish` gives what there is of it. `max_bytes` bounds one
-    event's data, and any line by itself.
+    event's data, and any line by itself. `own_ids` says of each event of the last `feed` whether it had an id itself.
     """
 
     __slots__ = (
@@ -52,10 +52,12 @@ class SseReader:
         "_event",
         "_held",
         "_id",
+        "_is_own",
         "_max_bytes",
         "_opening",
         "fault",
         "last_id",
+        "own_ids",
         "retry",
     )
 
@@ -67,6 +69,8 @@ class SseReader:
         self._data = bytearray()
         self._event = ""
         self._id = ""
+        self._is_own = False
+        self.own_ids: list[bool] = []
         self._block_retry: int | None = None
         self.last_id = ""
         self.retry: int | None = None
@@ -79,6 +83,7 @@ class SseReader:
 
     def feed(self, data: bytes) -> list[SseEvent]:
         """The events that `data` completes. Never raises; empty for ever after a fault."""
+        self.own_ids = []
         if self.fault is not None:
             return []
         if self._opening is not None:
@@ -149,7 +154,7 @@ class SseReader:
             case b"event":
                 self._event = value.decode("utf-8", "replace")
             case b"id" if b"\0" not in value:
-                self._id = value.decode("utf-8", "replace")
+                self._id, self._is_own = value.decode("utf-8", "replace"), bool(value)
             case b"retry" if value.isdigit() and len(value) <= _RETRY_DIGITS:
                 self.retry = self._block_retry = int(value)
 
@@ -165,7 +170,9 @@ class SseReader:
         if self._data:
             data = bytes(memoryview(self._data)[:-1])
             events.append(SseEvent(self._event or "message", data, self._id, self._block_retry))
+            self.own_ids.append(self._is_own)
             self._data.clear()
+        self._is_own = False
         self._event = ""
         self._block_retry = None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +19,15 @@ from accord.session.claims import CallClaims, CommandClaim, PathClaim
 from accord.session.readings import FILE_KINDS, WRITING_KINDS, reading
 from accord.session.remembered import CommandTarget, InputTarget, PathTarget
 from accord.session.rules import Access, Glob, Rule, Subject
-from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
+from accord.session.shell_line import ShellLine, SimpleCommand, parse_argv, parse_shell_line, settings_are_harmless
 
 __all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules", "spelled_path"]
 
 _WILDCARDS = frozenset("*?")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ash"})
 _SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
+# Kimi puts it before each command.
+_INTO_DIRECTORY = re.compile(r"cd (?:'(/[^']*)'|(/[\w./-]+)) && ")
 # `-l` and `-i` read the user's own start-up files, `-e` and `-u` stop earlier.
 _SHELL_FLAGS = frozenset("ceilu")
 _STOPPING_FLAGS = frozenset("eu")
@@ -116,12 +119,24 @@ class SubjectResolver:
     def command_target(self, claim: CommandClaim) -> CommandTarget | None:
         """The key by which a command is remembered: the same for a line and for the argv that it means."""
         resolved = resolve_path(claim.directory or self.directory, self.directory)
+        claim = self._without_cd(claim)
         if resolved is None or (claim.argv is None and claim.line is None):
             return None
         argv, line = _canonical(claim.argv, claim.line)
         # Of a variable that is given twice, the last value counts.
         environment = tuple(sorted(dict(claim.environment).items()))
         return CommandTarget(resolved.real, argv, line, environment, claim.input_digest)
+
+    def _without_cd(self, claim: CommandClaim) -> CommandClaim:
+        """The command without a `cd` into the directory in which it runs anyway."""
+        shell = claim.argv[:2] if claim.argv is not None and _is_plain_shell(SimpleCommand(claim.argv)) else None
+        line = claim.argv[2] if shell and claim.argv else claim.line or ""
+        begin = _INTO_DIRECTORY.match(line)
+        there = None if begin is None else resolve_path(begin[1] or begin[2], "/")
+        here = resolve_path(claim.directory or self.directory, self.directory)
+        if begin is None or there is None or here is None or there.real != here.real:
+            return claim
+        return replace(claim, argv=(*shell, line[begin.end() :])) if shell else replace(claim, line=line[begin.end() :])
 
     def _path_access(self, claim: PathClaim, input_digest: str | None) -> Access:
         resolved = resolve_path(claim.path, self.directory)
@@ -137,11 +152,11 @@ class SubjectResolver:
         return Access(claim.kind, resolved.real, resolved.spelled, target=target, is_folder=is_folder, also=also)
 
     def _command_accesses(self, claim: CommandClaim, mentioned: tuple[str, ...]) -> list[Access]:
-        target = self.command_target(claim)
+        target, claim = self.command_target(claim), self._without_cd(claim)
         if target is None:
             return [Access("execute", is_understood=False, mentioned=mentioned)]
         parsed = parse_argv(claim.argv) if claim.argv is not None else parse_shell_line(claim.line or "")
-        is_understood = parsed.understood and environment_is_harmless(name for name, _ in claim.environment)
+        is_understood = parsed.understood and settings_are_harmless(claim.environment)
         accesses = [
             Access(
                 "execute",

@@ -235,9 +235,11 @@ def messages_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, li
 def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
     """A request in an unusual line has to be answered."""
     run, line, said = messages_after(evidence, name)
-    if not any("method" not in each and each.get("id") == id_ for _, each in said):
+    answers = [(entry, each) for entry, each in said if "method" not in each]
+    if not any(each.get("id") == id_ for _, each in answers):
         died = " and the agent said nothing more" if run["died_of"] == name else ""
-        raise Violation(f"it was not answered{died}", line, *[entry for entry, _ in said[:1]])
+        other = f"it was answered under another id, {json.dumps(answers[0][1].get('id'))}" if answers else ""
+        raise Violation(other or f"it was not answered{died}", line, *[entry for entry, _ in (answers or said)[:1]])
 
 
 def line_reaction(evidence: Evidence, name: str) -> str:

@@ -13,6 +13,7 @@ from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentCon
 from accord.check.engine.evidence import (
     AUTH_REQUIRED,
     INVALID_PARAMS,
+    NOT_KEPT,
     Evidence,
     RecordBudget,
     StepFailed,
@@ -197,6 +198,8 @@ class AgentRunner:
         self.ledger = ledger or SettingsLedger(options, None)
         self._flood = ""
         """The rule that was broken when the agent first wrote without end."""
+        self._is_short = False
+        """Whether a step was not judged because the agent wrote more than is kept, which may be honest."""
         self._is_leaving = False
         self._slots = asyncio.Semaphore(options.jobs)
         self._processes = 0
@@ -334,12 +337,15 @@ class AgentRunner:
                     await self._shut(wire)
 
     def _give_up(self, step: CheckStep) -> None:
-        """Fail a step without running it: the agent wrote more than a check keeps."""
+        """Do not run a step: the agent wrote more than a check keeps. One that did so without end is to blame."""
+        self._done += 1
+        if not self._flood:
+            self._leave_unjudged(step)
+            return
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
-        failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
+        failure = StepFailed(reason, self._flood)
         failure.is_silence = True
         self.evidence.steps[step.name] = StepResult(step.name, [], 0, 0, failure=failure)
-        self._done += 1
 
     async def _run_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
         """Run one step; whether the process can be used for another one."""
@@ -361,13 +367,25 @@ class AgentRunner:
             run.skipped = self._skip_without_files(step, error)
         except PROBLEMS as error:
             run.failure = StepFailed(unexpected("agent", error))
-        if wire.overflowed:
-            run.failure = self._of_the_flood(run.failure)
+        self._weigh(step, run, wire)
         reasons = run.get("untouched") or []
         self.evidence.untouched += [reasons] if isinstance(reasons, str) else reasons
         run.end = agent.now
         await restore_in(agent, self.ledger)
         return run.failure is None
+
+    def _weigh(self, step: CheckStep, run: StepResult, wire: RecordedWire) -> None:
+        if wire.is_endless:
+            run.failure = self._of_the_flood(run.failure)
+        elif wire.overflowed or (self._is_short and run.failure is not None and not run.failure.blame):
+            self._leave_unjudged(step)
+
+    def _leave_unjudged(self, step: CheckStep) -> None:
+        """Skip a step whose answers were not kept, or that needed the notes of such a step."""
+        self._is_short = True
+        self.evidence.skipped[step.name] = NOT_KEPT
+        self.evidence.steps.pop(step.name, None)
+        self._notes.pop(step.name, None)
 
     def _of_the_flood(self, failure: StepFailed | None) -> StepFailed | None:
         """All failures that an endless stream causes have one cause."""

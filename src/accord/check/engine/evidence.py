@@ -92,9 +92,10 @@ def is_state(message: Any, session: Any, *states: str) -> bool:
 # --- the memory of records
 
 MAX_START_BYTES = 40 * 1024 * 1024
-"""The budget for one start of a program. A full check of an agent took less than a tenth of it per start."""
+"""The budget for one start of a program. Full checks of most agents took less than a tenth of it per start."""
 MAX_TOTAL_BYTES = 100 * 1024 * 1024
 """The budget for all starts of one check."""
+NOT_KEPT = f"not judged: the program had written more than a check keeps, {MAX_START_BYTES >> 20} MiB for a start"
 
 # A parsed container or member takes up to this much; measured with CPython 3.11 to 3.14 on session updates.
 _VALUE_BYTES = 130

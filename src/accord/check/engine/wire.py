@@ -11,13 +11,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.evidence import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
+from accord.check.engine.evidence import NOT_KEPT, Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.check.engine.program import AgentAddress, JudgedAgent, RunningProgram, start_agent
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
+PAUSE_SECONDS = scaled(0.75)
+MAX_PAUSES = 3
+"""A program that wrote more than is kept, and then nothing in one of these, does not write without end."""
 MAX_UNENDED_BYTES = 64 * 1024
 """The kept part of a line that does not end within the budget."""
 
@@ -97,6 +100,11 @@ class RecordedWire:
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
         self.overflowed = False
         """Whether it wrote more than the budget keeps."""
+        self.is_endless = False
+        """Whether it then went on writing while a message was waited for."""
+        self._over_at = 0
+        """The place in the record behind which nothing is kept."""
+        self._dropped_bytes = 0
         self.has_streams = False
         """Whether its messages come on several streams: two of them may arrive in another order than they were sent."""
 
@@ -132,6 +140,7 @@ class RecordedWire:
         if not data:
             self.ended = True
         elif self.overflowed:
+            self._dropped_bytes += len(data)
             return
         elif b"\n" not in data:
             self._parts.append(data)
@@ -152,6 +161,7 @@ class RecordedWire:
 
     def _overflow(self, rest: bytes) -> None:
         self.overflowed = self.ended = True
+        self._over_at = len(self.entries)
         self._parts, self._part_bytes = [rest], len(rest)
         self._allowance.spend_all()
 
@@ -202,15 +212,30 @@ class RecordedWire:
                             return entry
                     place = max(since, len(self.entries))
                     if self.overflowed:
-                        raise ProgramEnded(
-                            "the program writes without end: more than a check keeps, and the rest is not read"
-                        )
+                        break
                     if self.ended:
                         raise ProgramEnded("the program ended")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
             raise Silence(f"nothing came in {bound:g} s") from None
+        raise await self._overflowing(since)
+
+    async def _overflowing(self, since: int) -> ProgramEnded:
+        """The end of a wait that began at a place in the record."""
+        if since < self._over_at:
+            self.is_endless = await self._goes_on()
+        without_end = "the program writes without end: more than a check keeps, and the rest is not read"
+        return ProgramEnded(without_end if self.is_endless else NOT_KEPT)
+
+    async def _goes_on(self) -> bool:
+        """Whether the program still writes after long; one that comes to a pause does not."""
+        for _ in range(MAX_PAUSES):
+            before = self._dropped_bytes
+            await asyncio.sleep(PAUSE_SECONDS)
+            if self._dropped_bytes == before:
+                return False
+        return True
 
     # --- sending
 
@@ -268,7 +293,7 @@ class RecordedWire:
         # A program that has closed its stdout is about to end by itself.
         if not await running.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
-            if self.overflowed:
+            if self.is_endless:
                 grace_seconds = min(grace_seconds, LEAVING_SECONDS)
             running.close_stdin()
             if not await running.wait(grace_seconds):
@@ -285,7 +310,9 @@ class RecordedWire:
             except TimeoutError:
                 break
         status = await running.destroy()
-        return Record(self.name, self.entries, b"".join(self._parts), bytes(running.stderr), ended_by, status)
+        # What was not read to its end is no fault of the program.
+        unended = b"" if self.overflowed and not self.is_endless else b"".join(self._parts)
+        return Record(self.name, self.entries, unended, bytes(running.stderr), ended_by, status)
 
 
 def _answers(message: Any, id_: Any) -> bool:

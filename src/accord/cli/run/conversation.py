@@ -220,6 +220,7 @@ class Conversation:
                     policy.denied_unasked,
                     policy.refused_requests,
                     policy.completed_unasked,
+                    policy.completed_refused,
                     len(self._files_read),
                     len(self._files_written),
                     self._commands_run,
@@ -352,8 +353,10 @@ def _shortcoming(ending: Ending) -> CommandFailure | None:
         )
     if consent.refused_requests:
         return _denied("a rule refused a file or a command that the agent wanted from this client")
-    if consent.completed_unasked:
+    if consent.completed_unasked > consent.completed_refused:
         return _denied("the agent did something that a rule denies, without asking")
+    if consent.completed_unasked:
+        return _denied("a call was reported as done although it was refused")
     if ending.stop_reason == "refusal":
         return CommandFailure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
     return None

@@ -38,6 +38,7 @@ class ConsentCounts:
     denied_unasked: int = 0
     refused_requests: int = 0
     completed_unasked: int = 0
+    completed_refused: int = 0
     files_read: int = 0
     files_written: int = 0
     commands_run: int = 0
@@ -85,8 +86,8 @@ class RunOutput:
     def judged(self, verdict: Verdict) -> None:
         """A question was answered, or a request for a file or a terminal decided."""
 
-    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        """The agent completed a call that a rule denies, without having been allowed to."""
+    def completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
+        """The agent completed a call that a rule denies, without having been allowed to; or reported it as done."""
 
     def respawned(self, reason: str) -> None:
         """The agent was lost and started again."""

@@ -141,9 +141,9 @@ class SharedSession:
         if (output := self._output) is not None:
             output.judged(verdict)
 
-    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+    def completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
         if (output := self._output) is not None:
-            output.completed_unasked(call, rule)
+            output.completed_unasked(call, rule, refused=refused)
 
     def respawned(self, reason: str) -> None:
         if (output := self._output) is not None:

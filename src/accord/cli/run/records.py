@@ -96,8 +96,8 @@ class EventsOutput(RunOutput):
             rule=rule,
         )
 
-    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        self._write_record("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
+    def completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
+        self._write_record("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule), refused=refused)
 
     def respawned(self, reason: str) -> None:
         self._write_record("respawn", reason=reason)

@@ -72,10 +72,10 @@ class SharedOutput(RunOutput):
             self._shared.judged(verdict)
         self._output.judged(verdict)
 
-    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+    def completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
         if self._shared is not None:
-            self._shared.completed_unasked(call, rule)
-        self._output.completed_unasked(call, rule)
+            self._shared.completed_unasked(call, rule, refused=refused)
+        self._output.completed_unasked(call, rule, refused=refused)
 
     def respawned(self, reason: str) -> None:
         if self._shared is not None:

@@ -184,16 +184,10 @@ class TextOutput(RunOutput):
         self._screen.prose([Span(filled("    {}", verdict_text(verdict, by)), style)])
         self._screen.flush()
 
-    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+    def completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
         self._leave_thought()
-        self._screen.prose(
-            [
-                Span(
-                    filled("    {}", unasked_text(call, rule, "" if self._opening is None else self._session.cwd)),
-                    "yellow",
-                )
-            ]
-        )
+        cwd = "" if self._opening is None else self._session.cwd
+        self._screen.prose([Span(filled("    {}", unasked_text(call, rule, cwd, refused=refused)), "yellow")])
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:

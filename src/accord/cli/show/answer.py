@@ -91,9 +91,9 @@ def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
     return filled("{}: by the rule: {}", verdict_name, str(verdict.rule))
 
 
-def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
+def unasked_text(call: ToolCall, rule: Rule, cwd: str, *, refused: bool = False) -> SafeText:
     """The remark that a call which a rule denies was completed, so that the rule is not trusted as a guard."""
-    return filled(
-        "the agent did this without asking, which a rule denies ({}): {} {}",
-        str(rule), exact(call.kind, 20), about(call, cwd),
-    )  # fmt: skip
+    done = own("the agent did this without asking, which a rule denies")
+    if refused:
+        done = own("reported as done although it was refused")
+    return filled("{} ({}): {} {}", done, str(rule), exact(call.kind, 20), about(call, cwd))

@@ -389,13 +389,14 @@ def _in_rows(line: Line, limits: _Limits, used: int = 0) -> list[Line]:
 
 
 def _open_calls(question: PermissionQuestion, limits: _Limits) -> Iterator[Line]:
-    if question.tool is not None or question.request is not None:
+    if question.request is not None:
         return
-    if question.command is None and not question.open_calls:
+    if question.tool is None and question.command is None and not question.open_calls:
         yield _dim(own("it names no tool call, and none is running"))
+    meaning = own("running now:") if question.tool is None else own("it may mean:")
     for call in question.open_calls:
         title = exact(call.title or call.name or call.id, 200)
-        yield from _in_rows(_dim(filled("running now: {} {}", exact(call.kind, 20), title)), limits)
+        yield from _in_rows(_dim(filled("{} {} {}", meaning, exact(call.kind, 20), title)), limits)
         claims = claims_of(call)
         facts = [*_commands(question, claims, limits), *_files(question, claims, limits, diffs=False)]
         yield from facts

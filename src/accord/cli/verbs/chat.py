@@ -226,10 +226,10 @@ class _Chat:
         text = verdict_text(verdict, decided_by(verdict, self._target))
         self._note(text, "info" if verdict.is_allowed else "warning", detail)
 
-    def _completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+    def _completed_unasked(self, call: ToolCall, rule: Rule, *, refused: bool = False) -> None:
         if self._shared is not None:
-            self._shared.completed_unasked(call, rule)
-        self._note(unasked_text(call, rule, str(Path.cwd())), "warning")
+            self._shared.completed_unasked(call, rule, refused=refused)
+        self._note(unasked_text(call, rule, str(Path.cwd()), refused=refused), "warning")
 
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Record a session, and set the options of the line."""
