@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 CANCELLATION = "tests/agent/test_cancellation.py::"
+REPAIR = "tests/agent/test_repair.py::"
+UNKNOWN_RESULTS = "tests/stores/postgres/test_unknown_results.py::"
 TRANSFER = "tests/stores/test_transfer.py::"
 KILLED_COPIES = "tests/cli/test_killed_copies.py::"
 WRONG_VALUES = "tests/agent/test_wrong_values.py::"
@@ -67,6 +69,79 @@ MUTANTS = (
         '    if not lines or b"null" in lines or',
         "    if not lines or",
         "tests/stores/test_text.py::test_events_together_are_the_lines_of_each",
+    ),
+    # --- repaired
+    Mutant(
+        "repaired",
+        "behind a commit that failed the turn is kept and sent on",
+        "agent/publisher.py",
+        "                self._fail(error)\n        return self.failure\n",
+        "                return error\n        return None\n",
+        REPAIR + "test_the_log_and_the_client_have_no_hole_and_one_end",
+    ),
+    Mutant(
+        "repaired",
+        "a turn whose end could not be kept has none for ever",
+        "agent/turn_runner.py",
+        "            self._repairing = self._start_task(self._repair())\n",
+        "            pass\n",
+        REPAIR + "test_an_end_that_could_not_be_kept_is_written_later_without_being_asked",
+    ),
+    Mutant(
+        "repaired",
+        "a prompt is kept a moment before the beginning of its turn",
+        "agent/turn_runner.py",
+        "            await publisher.publish(running, show=False)\n",
+        "            await publisher.flush()\n            await publisher.publish(running, show=False)\n",
+        REPAIR + "test_a_prompt_and_the_beginning_of_its_turn_are_one_append",
+    ),
+    Mutant(
+        "repaired",
+        "the next prompt begins inside the turn that broke off",
+        "agent/kept_sessions.py",
+        "    if missing:\n        await store.append(session.id, missing)\n    session._publisher",
+        "    session._publisher",
+        REPAIR + "test_a_prompt_whose_commit_seemed_to_fail_has_an_end_before_the_next_one",
+    ),
+    Mutant(
+        "repaired",
+        "a claim whose append has an unknown result is used on",
+        "stores/postgres/writer.py",
+        "            lease.give_up(append.session_id)\n",
+        "            pass\n",
+        UNKNOWN_RESULTS + "test_the_statement_of_an_append_that_was_given_up_does_nothing_when_it_arrives_late",
+    ),
+    Mutant(
+        "repaired",
+        "a session is claimed again with the epoch of a statement that is on its way",
+        "stores/postgres/nodes.py",
+        "            if (owner, epoch) == fence:\n",
+        "            if owner == incarnation:\n",
+        UNKNOWN_RESULTS + "test_a_claim_that_was_given_up_and_not_released_gets_another_epoch",
+    ),
+    Mutant(
+        "repaired",
+        "an append that is repeated leaves its first statement valid",
+        "stores/postgres/events.py",
+        "int(row[2]) + (repeated and fence.epoch is not None)",
+        "int(row[2])",
+        UNKNOWN_RESULTS + "test_an_append_that_is_repeated_is_kept_once_although_its_first_statement_arrives_late",
+    ),
+    Mutant(
+        "owned",
+        "a lease waits for the lock of its own lost connection",
+        "stores/postgres/lease.py",
+        "        self._number = secrets.randbits(63)\n",
+        "        self._number = self._number or secrets.randbits(63)\n",
+        UNKNOWN_RESULTS + "test_a_lease_outlives_a_connection_that_hangs",
+    ),
+    Mutant(
+        "owned",
+        "beside a thousand sockets a lease is renewed without a pause",
+        "stores/postgres/connection.py",
+        "selectors.DefaultSelector()",
+        "selectors.SelectSelector()",
+        "tests/stores/postgres/test_many_descriptors.py::test_beside_many_sockets_a_lease_is_renewed_as_often_as_ever",
     ),
     # --- copied
     Mutant(

@@ -303,6 +303,8 @@ class ClientConnection:
 
     async def _change(self, session: Session, option: str, value: OptionValue) -> None:
         """Make a client's change and return when it is committed; a change that cannot be committed is undone."""
+        if session._publisher.failure is not None:
+            await session._repair()
         before = session.option(option)
         await session.set_option(option, value)
         try:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 
 import msgspec
 
+from accord.agent.request_errors import work_error
 from accord.agent.session import Session
 from accord.agent.session_paths import check_path
 from accord.errors import InvalidParams, StoreError
@@ -33,7 +34,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import SessionRecord, Store, date_of
 
-__all__ = ["SessionList", "healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
+__all__ = ["SessionList", "healing", "learned", "outlined", "repaired", "replayed", "restored", "stopped_plans"]
 
 log = logging.getLogger("accord.agent")
 
@@ -66,17 +67,24 @@ async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIter
         await asyncio.sleep(0)
 
 
-def healing(outline: Outline) -> list[Event]:
-    """The events that end a log whose process died in a turn: for each open part, and for the turn."""
-    reason = "The agent stopped before the turn was over"
+_STOPPED = WorkError(-32603, "The agent stopped before the turn was over")
+
+
+def healing(outline: Outline, error: WorkError = _STOPPED, background: Collection[tuple[str, str]] = ()) -> list[Event]:
+    """The events that end a log that breaks off in a turn: for each open part that is over, and for the turn.
+
+    `background` has the kinds and ids of the parts that go on.
+    """
+    terminals = (each for each in outline.open_terminals if ("terminal", each) not in background)
+    tools = (each for each in outline.open_tools if ("tool_call", each) not in background)
     events: list[Event] = [
-        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),
-        *(ToolChanged(each, status="failed", cancellable=False) for each in outline.open_tools),
-        *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
+        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in terminals),
+        *(ToolChanged(each, status="failed", cancellable=False) for each in tools),
+        *(CompactionChanged(each, "failed", error=error.message) for each in outline.open_compactions),
     ]
     if not outline.is_idle:
         events += stopped_plans(outline.plans.values())
-        events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
+        events.append(StateChanged("idle", "error", error))
     return events
 
 
@@ -111,6 +119,22 @@ async def restored(session: Session, store: Store, *, heal: bool) -> Outline:
     session.state = None if state is None else decode_json(state)
     session._settings.restore(outline.config)
     return outline
+
+
+async def repaired(session: Session, store: Store, failure: Exception) -> None:
+    """Continue the log of an open session behind a commit that failed and whose result may not be known.
+
+    The session is claimed again, so that a late statement of the earlier claim does nothing, and what is open in the
+    log is ended. Events that were committed although that seemed to fail are not sent: a client that loads the session
+    gets them.
+    """
+    await store.release(session.id)
+    await store.acquire(session.id)
+    outline = await outlined(store, session.id)
+    missing = healing(outline, work_error(failure), session._background)
+    if missing:
+        await store.append(session.id, missing)
+    session._publisher.resume()
 
 
 async def learned(session: Session, store: Store, outline: Outline) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from accord.agent.client import Client, ClientCaller
@@ -20,7 +20,7 @@ from accord.agent.registrations import Registrations
 from accord.agent.session_servers import SessionServers
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
-from accord.errors import InvalidParams, LocalProtocolError, StoreError
+from accord.errors import InvalidParams, LocalProtocolError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
@@ -72,8 +72,6 @@ class Session:
 
     broke_off: bool = False
     """Whether the process that had the session open before ended in the middle of a turn."""
-    _lost: StoreError | None = None
-    """Why nothing can be kept any more: another process may own the session."""
 
     def __init__(
         self,
@@ -108,6 +106,8 @@ class Session:
         """Where events go."""
         self._feed: Callable[[Input], None] = lambda _: None
         """Takes the inputs of the turn automaton."""
+        self._repair: Callable[[], Awaitable[None]]
+        """Continues a log that could not be written."""
         self._registrations = registrations
         self._store = store
         self._caller = caller
@@ -319,8 +319,8 @@ class Session:
         await self._patch(updated_at=self._touched_at)
 
     async def _patch(self, **fields: Any) -> None:
-        if self._lost is not None:
-            raise self._lost
+        if self._publisher.failure is not None:
+            raise self._publisher.failure
         if self._store is not None:
             await self._store.patch(self.id, **fields)
 

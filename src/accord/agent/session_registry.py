@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -228,8 +229,10 @@ class SessionRegistry:
                 live, store, await restored(live.session, store, heal=first), replay=request.replay
             )
             return await self._open(live, servers, known=True)
-        except BaseException:
+        except BaseException as error:
             await asyncio.shield(self._release(request.session_id))
+            if isinstance(error, StoreError) and error.reason == "not_owned":
+                raise lost_session(request.session_id) from error
             raise
 
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
@@ -243,6 +246,7 @@ class SessionRegistry:
         publisher = live.session._publisher
         if isinstance(publisher, SharedPublisher):
             publisher.target = self._attachments[live.session.id].view
+        await self._repair(live)
         try:
             await publisher.pause()
             if self._store is None:
@@ -254,6 +258,15 @@ class SessionRegistry:
         except BaseException:
             publisher.release()
             raise
+
+    async def _repair(self, live: OpenSession) -> None:
+        """Before the log of an open session is replayed: continue it, where a commit of its last turn failed."""
+        publisher = live.session._publisher
+        if publisher.failure is None:
+            return
+        while not live.runner.is_free:
+            await live.runner.next_end()
+        await live.repair()
 
     async def _attach(self, live: OpenSession, *, replay: bool) -> SessionOpened:
         """Open a session that another client has open: from now on both have it."""
@@ -308,6 +321,8 @@ class SessionRegistry:
             clients.attach(attachment)
         session._publisher = publisher_of(attachment, clients, dialect, record.id, store, runner.store_failed)
         live = OpenSession(session, runner, record, dialect, is_view=is_view, clients=clients)
+        if self._shared is not None:
+            live.on_taken = functools.partial(self._shared.lose, [record.id])
         # Nothing of the session may leave before the answer that names it.
         session._publisher.hold()
         return live
@@ -319,6 +334,9 @@ class SessionRegistry:
         if self._shared is not None:
             self._shared._live[session.id] = live
         try:
+            if known and self._store is not None:
+                # The claim may have been lost while the log was read, before a loss was anything to this session.
+                await self._store.patch(session.id)
             session._connect_servers(servers)
             for handler in self._registrations.on_session:
                 await self._registrations.threads.call(handler, session)
@@ -401,7 +419,9 @@ class SessionRegistry:
         record = None if self._principal is None else await self._kept().get(session_id)
         if record is not None and not self._is_own(record):
             return  # as for a session that does not exist
-        await self._shut(session_id)
+        # Also where another client has it open, and this one has not: its turn would wait for ever.
+        others = None if self._shared is None else self._shared._get(session_id)
+        await self._shut_live(self._get(session_id) or others, session_id)
         await self._kept().delete(session_id)
 
     def _drop(self, session_id: str) -> None:
@@ -411,7 +431,9 @@ class SessionRegistry:
             self._shared._live.pop(session_id, None)
 
     async def _shut(self, session_id: str) -> None:
-        live = self._get(session_id)
+        await self._shut_live(self._get(session_id), session_id)
+
+    async def _shut_live(self, live: OpenSession | None, session_id: str) -> None:
         if live is None:
             return
         live.runner.feed(CloseRequested())

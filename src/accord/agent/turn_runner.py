@@ -26,7 +26,7 @@ from accord.agent.session import Session
 from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
-from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, TransportError
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
 from accord.session.client_requests import Prompt, PromptAnswered
 from accord.session.content import Text
 from accord.session.dialect import Dialect
@@ -63,6 +63,9 @@ from accord.telemetry import end_turn, turn_span
 __all__ = ["TurnRunner", "running_turn"]
 
 log = logging.getLogger("accord.agent")
+
+# How long to wait before a log that could not be written is tried again, the first time and at most.
+FIRST_REPAIR_SECONDS, MAX_REPAIR_SECONDS = 0.25, 4.0
 
 _COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
 
@@ -106,6 +109,7 @@ class TurnRunner:
         """Binds the threads of a framework, which find the turn by `running_turn`."""
         self._timer: asyncio.TimerHandle | None = None
         self._failure: Exception | None = None
+        self._repairing: asyncio.Task[None] | None = None
         self._background: list[Tool] = []
         """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
@@ -210,29 +214,31 @@ class TurnRunner:
     def _insert(self, output: Insert) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         if self._session._store is not None:
-            self._start_task(self._insert_prompt(prompt))
+            self._start_task(self._insert_prompt(prompt, output.running))
         elif self._echoes:
             # In the next step: the request is answered before its turn begins.
-            asyncio.get_running_loop().call_soon(self._insert_at_once, prompt)
+            asyncio.get_running_loop().call_soon(self._insert_at_once, prompt, output.running)
         else:
-            self._insert_at_once(prompt)
+            self._insert_at_once(prompt, output.running)
 
-    def _insert_at_once(self, prompt: OpenPrompt) -> None:
+    def _insert_at_once(self, prompt: OpenPrompt, running: StateChanged) -> None:
         """Without a store there is nothing to wait for, as a rule: then no task is made."""
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         if self._session._publisher.publish_at_once(message, show=self._echoes):
             self._session._touched_at = time.time()
             self.feed(PromptInserted(prompt))
         else:
-            self._start_task(self._insert_prompt(prompt))
+            self._start_task(self._insert_prompt(prompt, running))
 
-    async def _insert_prompt(self, prompt: OpenPrompt) -> None:
+    async def _insert_prompt(self, prompt: OpenPrompt, running: StateChanged) -> None:
         """Add the user's message to the conversation: it is committed before the turn starts."""
         publisher = self._session._publisher
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         try:
-            await self._session._touch()
-            await publisher.publish(message, show=self._echoes)
+            await self._touch()
+            # In one step, and so in one append.
+            publisher.publish_soon(message, show=self._echoes)
+            await publisher.publish(running, show=False)
             await publisher.flush()
         except TransportError:
             # The client is gone: the close that follows ends all this.
@@ -243,6 +249,21 @@ class TurnRunner:
             self._note_end()
         else:
             self.feed(PromptInserted(prompt))
+
+    async def _touch(self) -> None:
+        """Note the use of the session. One whose log could not be written, or that was lost unnoticed, is repaired."""
+        publisher = self._session._publisher
+        if publisher.failure is None:
+            try:
+                await self._session._touch()
+            except StoreError as error:
+                if error.reason != "not_owned":
+                    raise
+                publisher.cut_off(error)
+            else:
+                return
+        await self._session._repair()
+        await self._session._touch()
 
     def _hold(self, _: Hold) -> None: ...
 
@@ -386,6 +407,21 @@ class TurnRunner:
         if self._turn is not None:
             self._turn._fail(error)
             self._cancel_handler()
+        if self._session._publisher.failure is not None and self._repairing is None:
+            self._repairing = self._start_task(self._repair())
+
+    async def _repair(self) -> None:
+        """Continue the log as soon as that is possible again: until then it may show a turn without an end."""
+        pause = FIRST_REPAIR_SECONDS
+        while self._session._publisher.failure is not None:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_REPAIR_SECONDS)
+            if self.is_free:
+                try:
+                    await self._session._repair()
+                except Exception as error:  # noqa: BLE001 - whatever a store raises, it may work later
+                    log.debug("the log of a session cannot be continued yet: %s", error)
+        self._repairing = None
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:
@@ -414,7 +450,7 @@ class TurnRunner:
         output.prompt.answer(unknown_session(self._session.id))  # type: ignore[attr-defined]
 
     def _publish(self, output: PublishState) -> None:
-        self._session._publisher.publish_soon(output.state)
+        self._session._publisher.publish_soon(output.state, keep=output.keep)
 
     def _stop_background(self, _: StopBackground) -> None:
         self._start_task(self._end_background())

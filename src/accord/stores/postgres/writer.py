@@ -130,10 +130,18 @@ class PostgresWriter(RoundWriter):
                 appends[session_id].queued.append(queued)
         if appends:
             errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
-        for session_id, refusal in errors.items():
-            if refusal.reason == "not_owned" and self._lease is not None:
-                self._lease.lose_one(session_id)
+        if self._lease is not None:
+            for append in appends.values():
+                self._note_result(self._lease, append, errors.get(append.session_id))
         return errors
+
+    def _note_result(self, lease: NodeLease, append: SessionAppend, refusal: StoreError | None) -> None:
+        if append.raised is not None:
+            lease.raise_epoch(append.session_id, append.raised)
+        elif refusal is not None and refusal.reason == "not_owned":
+            lease.lose_one(append.session_id)
+        elif append.is_unsure:
+            lease.give_up(append.session_id)
 
     def _is_dead(self, connection: PostgresConnection, owned: OwnedBy) -> bool:
         return self._nodes.end_if_dead(connection, owned.incarnation)
@@ -220,10 +228,8 @@ class PostgresWriter(RoundWriter):
     def _take(self, session_id: str) -> bool:
         def take(lease: NodeLease, incarnation: str) -> bool:
             # A claim that was lost must be released first: its holder could write with the new one.
-            lease.fence(session_id)
-            claimed = self._despite_dead_owners(
-                lambda connection: self._nodes.claim(connection, session_id, incarnation)
-            )
+            held = lease.fence(session_id)
+            claimed = self._despite_dead_owners(lambda connection: self._nodes.claim(connection, session_id, held))
             if claimed is None:
                 raise unknown_session(session_id)
             try:
