@@ -85,16 +85,14 @@ class Proxy:
             except OSError:
                 return
             host, port = self._target
+            server = socket.socket(socket.AF_UNIX if host.startswith("/") else socket.AF_INET)
             try:
                 if self.refuses:
                     raise OSError  # noqa: TRY301
-                if host.startswith("/"):
-                    server = socket.socket(socket.AF_UNIX)
-                    server.connect(os.path.join(host, f".s.PGSQL.{port}"))  # noqa: PTH118
-                else:
-                    server = socket.create_connection((host, port))
+                server.connect(os.path.join(host, f".s.PGSQL.{port}") if host.startswith("/") else (host, port))  # noqa: PTH118
             except OSError:
                 _reset(client)
+                server.close()
                 continue
             with self._lock:
                 self._pairs.append((client, server))

@@ -267,7 +267,7 @@ class PersistentConnection:
         prepare: Callable[[PostgresConnection], None] | None = None,
     ) -> None:
         self._address = address
-        self._patience_seconds = patience_seconds
+        self.patience_seconds = patience_seconds
         self._prepare = prepare
         self._connection: PostgresConnection | None = None
         self._away_since: float | None = None
@@ -286,7 +286,7 @@ class PersistentConnection:
         Raises:
             StoreError: It failed, or the server was away for too long.
         """
-        patience = self._patience_seconds if patience_seconds is None else patience_seconds
+        patience = self.patience_seconds if patience_seconds is None else patience_seconds
         now = time.monotonic()
         deadline = max(now, (now if self._away_since is None else self._away_since) + patience)
         # Also the only try of an outage gets time to answer.

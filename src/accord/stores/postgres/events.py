@@ -10,6 +10,7 @@ transaction, looks for the append id and raises the epoch, so that the lost stat
 from __future__ import annotations
 
 import functools
+import time
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ __all__ = ["EventTable", "SessionAppend"]
 
 # The notification of one statement names them all, in less than 8000 bytes.
 _SESSIONS_AT_ONCE = 150
+# Where the time of a batch is over, the first of its sessions still gets a try.
+MIN_TRY_SECONDS = 0.25
 
 
 class SessionAppend:
@@ -127,6 +130,7 @@ class EventTable:
     ) -> dict[str, StoreError]:
         append_id = uuid.uuid4()
         errors: dict[str, StoreError] = {}
+        end = time.monotonic() + writing.patience_seconds
         try:
             left, repeated = writing.run(
                 lambda connection, again: self._try(connection, appends, append_id, again=again)
@@ -135,16 +139,23 @@ class EventTable:
             for each in appends:
                 each.is_unsure = writing.connection is None
             return {each.session_id: error for each in appends}
+        outage: StoreError | None = None
         for append in left:
 
             def append_one(connection: PostgresConnection, again: bool, append: SessionAppend = append) -> None:  # noqa: FBT001
                 self._append_one(connection, append, append_id, is_dead, repeated=repeated or again)
 
+            seconds = end - time.monotonic()
+            if outage is not None and seconds <= 0:
+                # All of them have waited together.
+                append.is_unsure, errors[append.session_id] = repeated, outage
+                continue
             try:
-                writing.run(append_one)
+                writing.run(append_one, patience_seconds=max(seconds, MIN_TRY_SECONDS))
             except StoreError as error:
-                append.is_unsure = repeated or writing.connection is None
-                errors[append.session_id] = error
+                is_lost = writing.connection is None
+                append.is_unsure, errors[append.session_id] = repeated or is_lost, error
+                outage = error if is_lost else outage
         return errors
 
     def _try(
