@@ -277,8 +277,16 @@ class PersistentConnection:
         """The connection as it is now; None before the first use and after a loss."""
         return self._connection
 
-    def run(self, job: Callable[[PostgresConnection, bool], T], *, patience_seconds: float | None = None) -> T:
+    def run(
+        self,
+        job: Callable[[PostgresConnection, bool], T],
+        *,
+        patience_seconds: float | None = None,
+        repeats_slow: bool = True,
+    ) -> T:
         """Do a job, again after a lost connection or a deadlock: then it is called with True.
+
+        With `repeats_slow` one that gets no answer is given a part of the time, and tried again on another connection.
 
         A job that is called with True must expect that its statements took effect before: the connection may have
         been lost between the commit and its answer.
@@ -292,7 +300,7 @@ class PersistentConnection:
         # Also the only try of an outage gets time to answer.
         last = max(deadline, now + min(patience, 1.0))
         # A statement that hangs on one connection may pass on another one.
-        each = max(patience / 3, min(patience / 2, FULL_TRY_SECONDS))
+        each = max(patience / 3, min(patience / 2, FULL_TRY_SECONDS)) if repeats_slow else patience
         pause = FIRST_PAUSE_SECONDS
         again = False
         while True:

@@ -34,6 +34,8 @@ __all__ = ["PostgresWriter"]
 T = TypeVar("T")
 
 _READERS = 2
+# How long a call waits at most that may be made again, or that the end of the lease makes needless: a read, a release.
+MAX_SHORT_PATIENCE_SECONDS = 5.0
 # How many owners of one session may turn out to be dead, one after the other, while it is being claimed.
 _MAX_DEAD_OWNERS = 3
 # How many leases may end while one call is under way.
@@ -60,6 +62,7 @@ class PostgresWriter(RoundWriter):
         self._node = node
         self._lease_seconds = lease_seconds
         self._patience_seconds = patience_seconds
+        self._short_patience = min(patience_seconds, MAX_SHORT_PATIENCE_SECONDS)
         self._nodes = NodeTable(self._schema)
         self._sessions = SessionTable(self._schema, self._nodes)
         self._events = EventTable(self._schema, self._sessions)
@@ -104,7 +107,9 @@ class PostgresWriter(RoundWriter):
     # --- on a reading thread
 
     def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
-        return self._connect().run(lambda connection, _: job(connection))
+        return self._connect().run(
+            lambda connection, _: job(connection), patience_seconds=self._short_patience, repeats_slow=False
+        )
 
     def _end_reading(self) -> None:
         self._reader.shutdown()
@@ -255,7 +260,10 @@ class PostgresWriter(RoundWriter):
         with self._lease.changes:
             fence = self._lease.let_go(session_id)
             if fence is not None:
-                self._writing().run(lambda connection, _: self._nodes.release(connection, session_id, fence))
+                self._writing().run(
+                    lambda connection, _: self._nodes.release(connection, session_id, fence),
+                    patience_seconds=self._short_patience,
+                )
 
     def _lost(self, sessions: frozenset[str]) -> None:
         """Called on the thread that noticed the loss."""
