@@ -143,6 +143,39 @@ MUTANTS = (
         "selectors.SelectSelector()",
         "tests/stores/postgres/test_many_descriptors.py::test_beside_many_sockets_a_lease_is_renewed_as_often_as_ever",
     ),
+    Mutant(
+        "repaired",
+        "a commit waits for five seconds, whatever the lease",
+        "stores/postgres/store.py",
+        "lease_seconds if patience_seconds is None",
+        "5.0 if patience_seconds is None",
+        "tests/stores/postgres/test_outages.py::test_an_outage_of_seconds_is_waited_for_as_long_as_the_lease_lasts",
+    ),
+    Mutant(
+        "owned",
+        "a session is entered whose claim was lost while it was read",
+        "agent/session_registry.py",
+        "                await self._store.patch(session.id)\n",
+        "                pass\n",
+        "tests/fleet/test_lost_during_load.py::test_a_session_whose_lease_is_lost_while_it_is_loaded_is_not_entered",
+    ),
+    Mutant(
+        "owned",
+        "a session is deleted under the client that has it open",
+        "agent/session_registry.py",
+        "self._get(session_id) or others",
+        "self._get(session_id)",
+        "tests/agent/test_shared_sessions.py::"
+        "test_a_session_that_asks_something_ends_when_a_client_that_has_not_opened_it_deletes_it",
+    ),
+    Mutant(
+        "copied",
+        "a session is extended whatever its log begins with",
+        "stores/transfer.py",
+        "            if known != page[: len(known)]:\n",
+        "            if False:\n",
+        TRANSFER + "test_a_session_that_is_no_beginning_of_the_other_is_never_extended",
+    ),
     # --- copied
     Mutant(
         "copied",
@@ -261,8 +294,8 @@ MUTANTS = (
         "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
-        "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",
-        "            await publisher.publish(message, show=self._echoes)\n",
+        "            await publisher.publish(running, show=False)\n            await publisher.flush()\n",
+        "            await publisher.publish(running, show=False)\n",
         PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
     ),
     Mutant(

@@ -140,8 +140,8 @@ async def _extended(source: SessionSource, target: Store, record: SessionRecord)
                 await target.append(record.id, page[len(known) :])
         if position < len(kept):
             return False
-        state = await source.state(record.id)
-        await target.patch(record.id, title=record.title, updated_at=record.updated_at, state=state)
+        last = await source.state(record.id)
+        await target.patch(record.id, title=record.title, updated_at=record.updated_at, state=last)
         return True
     finally:
         await target.release(record.id)
