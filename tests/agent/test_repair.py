@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Turn
+from accord.agent.shared_sessions import SharedSessions
 from accord.errors import StoreError
 from accord.session.content import Text
 from accord.session.event import Event, MessageChanged, MessageChunk, StateChanged, ToolChanged
@@ -242,3 +243,47 @@ async def test_a_file_that_was_locked_in_a_turn_has_the_end_of_that_turn(edition
     await store.close()
     assert spoken(log) == ["kept", "kept"]
     assert states(log) == [("running", None), ("idle", "error"), ("running", None), ("idle", "end_turn")]
+
+
+async def test_a_session_that_is_lost_while_its_log_is_repaired_is_left_alone() -> None:
+    store, shared = FailingStore(), SharedSessions()
+    acquire, acquired = store.acquire, asyncio.Event()
+
+    async def lose(session_id: str) -> bool:
+        shared.lose([session_id])
+        for _ in range(10):  # until it is released
+            await asyncio.sleep(0)
+        acquired.set()
+        return await acquire(session_id)
+
+    async with served(counting(store), shared=shared) as hand:
+        session = await hand.new_session()
+        store.fails = says("lost")
+        await hand.turn(session, "lost")
+        store.acquire = lose  # type: ignore[method-assign]
+        store.fails = lambda _: False
+        await acquired.wait()
+        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "more"}]}
+        assert error_of(await hand.request("session/prompt", prompt))["code"] == -32002
+        store.acquire = acquire  # type: ignore[method-assign]
+        await until(lambda: store._sessions[session].claims == 0)
+        # It can be loaded, and its log is ended by then.
+        await reopen(hand, session)
+        assert (await hand.turn(session, "more")).text == "more"
+    assert [state for state, _ in states(await store.read(session))] == ["running", "idle"] * 2
+
+
+async def test_a_session_whose_claim_was_lost_is_not_claimed_again_by_itself() -> None:
+    store = FailingStore()
+
+    async def refuse(_: str, __: int) -> None:
+        raise StoreError("it is another's", reason="not_owned")
+
+    async with served(counting(store)) as hand:
+        session = await hand.new_session()
+        commit = store.commit
+        store.commit = refuse  # type: ignore[method-assign]
+        await hand.prompt(session, "count")
+        await hand.drain()
+        store.commit = commit  # type: ignore[method-assign]
+        assert [task for task in asyncio.all_tasks() if "_repair" in repr(task.get_coro())] == []

@@ -99,8 +99,8 @@ MUTANTS = (
         "repaired",
         "the next prompt begins inside the turn that broke off",
         "agent/kept_sessions.py",
-        "    if missing:\n        await store.append(session.id, missing)\n    session._publisher",
-        "    session._publisher",
+        "    missing = healing(outline, work_error(failure), session._background)\n",
+        "    missing: list[Event] = []\n",
         REPAIR + "test_a_prompt_whose_commit_seemed_to_fail_has_an_end_before_the_next_one",
     ),
     Mutant(

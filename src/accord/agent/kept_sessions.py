@@ -134,7 +134,6 @@ async def repaired(session: Session, store: Store, failure: Exception) -> None:
     missing = healing(outline, work_error(failure), session._background)
     if missing:
         await store.append(session.id, missing)
-    session._publisher.resume()
 
 
 async def learned(session: Session, store: Store, outline: Outline) -> None:

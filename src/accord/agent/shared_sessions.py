@@ -91,6 +91,11 @@ class OpenSession:
                 if error.reason == "in_use" and self.on_taken is not None:
                     self.on_taken()
                 raise
+            if self.is_lost:
+                # Meanwhile: what is to be released was released before this claim.
+                await store.release(self.session.id)
+                raise failure
+            self.session._publisher.resume()
 
     def set_places(self, roots: Sequence[str], servers: Sequence[McpServer]) -> None:
         """A client opens the session again: its lists are whole (v1 rule 17, v2 rule A26), and change no other's."""

@@ -407,7 +407,10 @@ class TurnRunner:
         if self._turn is not None:
             self._turn._fail(error)
             self._cancel_handler()
-        if self._session._publisher.failure is not None and self._repairing is None:
+        failure = self._session._publisher.failure
+        # One that was lost is claimed again only where a client wants it: it may be another process's by now.
+        is_lost = isinstance(failure, StoreError) and failure.reason in {"lost", "not_owned", "in_use"}
+        if failure is not None and not is_lost and self._repairing is None:
             self._repairing = self._start_task(self._repair())
 
     async def _repair(self) -> None:
