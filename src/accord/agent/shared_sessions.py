@@ -94,7 +94,7 @@ class OpenSession:
             if self.is_lost:
                 # Meanwhile: what is to be released was released before this claim.
                 await store.release(self.session.id)
-                raise failure
+                raise self.session._publisher.failure or failure
             self.session._publisher.resume()
 
     def set_places(self, roots: Sequence[str], servers: Sequence[McpServer]) -> None:
