@@ -272,7 +272,7 @@ async def test_a_session_that_is_lost_while_its_log_is_repaired_is_left_alone() 
 async def test_a_session_whose_claim_was_lost_is_not_claimed_again_by_itself() -> None:
     store = FailingStore()
 
-    async def refuse(_: str, __: int) -> None:
+    async def refuse(session_id: str, ticket: int) -> None:  # noqa: ARG001
         raise StoreError("it is another's", reason="not_owned")
 
     async with served(counting(store)) as hand:
@@ -282,4 +282,4 @@ async def test_a_session_whose_claim_was_lost_is_not_claimed_again_by_itself() -
         await hand.prompt(session, "count")
         await hand.drain()
         store.commit = commit  # type: ignore[method-assign]
-        assert [task for task in asyncio.all_tasks() if "_repair" in repr(task.get_coro())] == []
+        assert [task for task in asyncio.all_tasks() if "SessionRepair" in repr(task.get_coro())] == []

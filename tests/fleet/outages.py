@@ -75,12 +75,8 @@ class Trial:
         await asyncio.sleep(self.begins)
         match self.kind:
             case "locked":
-                # In a thread: the server answers others meanwhile.
-                connection = await asyncio.to_thread(psycopg.connect, database.conninfo)
-                with connection:
-                    await asyncio.to_thread(
-                        connection.execute, "lock table accord.events, accord.sessions in exclusive mode"
-                    )
+                with psycopg.connect(database.conninfo) as connection:
+                    connection.execute("lock table accord.events, accord.sessions in exclusive mode")
                     await asyncio.sleep(self.seconds)
             case "refused":
                 proxy.refuses = True

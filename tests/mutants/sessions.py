@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "repaired",
         "a turn whose end could not be kept has none for ever",
-        "agent/turn_runner.py",
-        "            self._repairing = self._start_task(self._repair())\n",
+        "agent/session_repair.py",
+        "            self._trying = self._turns._start_task(self._try())\n",
         "            pass\n",
         REPAIR + "test_an_end_that_could_not_be_kept_is_written_later_without_being_asked",
     ),
@@ -98,9 +98,9 @@ MUTANTS = (
     Mutant(
         "repaired",
         "the next prompt begins inside the turn that broke off",
-        "agent/kept_sessions.py",
-        "    missing = healing(outline, work_error(failure), session._background)\n",
-        "    missing: list[Event] = []\n",
+        "agent/session_repair.py",
+        "        if missing:\n",
+        "        if False:\n",
         REPAIR + "test_a_prompt_whose_commit_seemed_to_fail_has_an_end_before_the_next_one",
     ),
     Mutant(
@@ -131,8 +131,8 @@ MUTANTS = (
         "owned",
         "a lease waits for the lock of its own lost connection",
         "stores/postgres/lease.py",
-        "        self._number = secrets.randbits(63)\n",
-        "        self._number = self._number or secrets.randbits(63)\n",
+        "        self._number += 1\n",
+        "",
         UNKNOWN_RESULTS + "test_a_lease_outlives_a_connection_that_hangs",
     ),
     Mutant(
@@ -163,8 +163,8 @@ MUTANTS = (
         "owned",
         "a session is deleted under the client that has it open",
         "agent/session_registry.py",
-        "self._get(session_id) or others",
-        "self._get(session_id)",
+        "self._shut(session_id, None if self._shared is None else self._shared._get(session_id))",
+        "self._shut(session_id)",
         "tests/agent/test_shared_sessions.py::"
         "test_a_session_that_asks_something_ends_when_a_client_that_has_not_opened_it_deletes_it",
     ),

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Collection, Iterable
 
 import msgspec
 
-from accord.agent.request_errors import work_error
 from accord.agent.session import Session
 from accord.agent.session_paths import check_path
 from accord.errors import InvalidParams, StoreError
@@ -34,7 +33,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import SessionRecord, Store, date_of
 
-__all__ = ["SessionList", "healing", "learned", "outlined", "repaired", "replayed", "restored", "stopped_plans"]
+__all__ = ["SessionList", "healing", "learned", "outlined", "released", "replayed", "restored", "stopped_plans"]
 
 log = logging.getLogger("accord.agent")
 
@@ -121,26 +120,21 @@ async def restored(session: Session, store: Store, *, heal: bool) -> Outline:
     return outline
 
 
-async def repaired(session: Session, store: Store, failure: Exception) -> None:
-    """Continue the log of an open session behind a commit that failed and whose result may not be known.
-
-    The session is claimed again, so that a late statement of the earlier claim does nothing, and what is open in the
-    log is ended. Events that were committed although that seemed to fail are not sent: a client that loads the session
-    gets them.
-    """
-    await store.release(session.id)
-    await store.acquire(session.id)
-    outline = await outlined(store, session.id)
-    missing = healing(outline, work_error(failure), session._background)
-    if missing:
-        await store.append(session.id, missing)
-
-
 async def learned(session: Session, store: Store, outline: Outline) -> None:
     """Encode the history of a copy without sending it: its client knows it from the source."""
     async for events in replayed(store, session.id, outline):
         for event in events:
             session._publisher.encoder.encode(event)
+
+
+async def released(store: Store | None, session_id: str) -> None:
+    """Release a session; one that cannot be released stays this process's until that ends."""
+    if store is None:
+        return
+    try:
+        await store.release(session_id)
+    except StoreError as error:
+        log.warning("a session could not be released: %s", error)
 
 
 # --- the list

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from accord.agent.client import Client, ClientCaller
@@ -106,8 +106,6 @@ class Session:
         """Where events go."""
         self._feed: Callable[[Input], None] = lambda _: None
         """Takes the inputs of the turn automaton."""
-        self._repair: Callable[[], Awaitable[None]]
-        """Continues a log that could not be written."""
         self._registrations = registrations
         self._store = store
         self._caller = caller

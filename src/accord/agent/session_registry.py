@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.kept_sessions import SessionList, learned, outlined, replayed, restored
+from accord.agent.kept_sessions import SessionList, learned, outlined, released, replayed, restored
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
@@ -230,7 +230,7 @@ class SessionRegistry:
             )
             return await self._open(live, servers, known=True)
         except BaseException as error:
-            await asyncio.shield(self._release(request.session_id))
+            await asyncio.shield(released(self._store, request.session_id))
             if isinstance(error, StoreError) and error.reason == "not_owned":
                 raise lost_session(request.session_id) from error
             raise
@@ -246,7 +246,8 @@ class SessionRegistry:
         publisher = live.session._publisher
         if isinstance(publisher, SharedPublisher):
             publisher.target = self._attachments[live.session.id].view
-        await self._repair(live)
+        if live.runner.repair is not None:
+            await live.runner.repair.run_behind_turn()
         try:
             await publisher.pause()
             if self._store is None:
@@ -258,15 +259,6 @@ class SessionRegistry:
         except BaseException:
             publisher.release()
             raise
-
-    async def _repair(self, live: OpenSession) -> None:
-        """Before the log of an open session is replayed: continue it, where a commit of its last turn failed."""
-        publisher = live.session._publisher
-        if publisher.failure is None:
-            return
-        while not live.runner.is_free:
-            await live.runner.next_end()
-        await live.repair()
 
     async def _attach(self, live: OpenSession, *, replay: bool) -> SessionOpened:
         """Open a session that another client has open: from now on both have it."""
@@ -321,8 +313,8 @@ class SessionRegistry:
             clients.attach(attachment)
         session._publisher = publisher_of(attachment, clients, dialect, record.id, store, runner.store_failed)
         live = OpenSession(session, runner, record, dialect, is_view=is_view, clients=clients)
-        if self._shared is not None:
-            live.on_taken = functools.partial(self._shared.lose, [record.id])
+        if runner.repair is not None and self._shared is not None:
+            runner.repair.on_taken = functools.partial(self._shared.lose, [record.id])
         # Nothing of the session may leave before the answer that names it.
         session._publisher.hold()
         return live
@@ -376,16 +368,7 @@ class SessionRegistry:
             await self._store.delete(session_id)
         except StoreError as error:
             log.warning("a session that could not be opened stays in the store: %s", error)
-        await self._release(session_id)
-
-    async def _release(self, session_id: str) -> None:
-        if self._store is None:
-            return
-        try:
-            await self._store.release(session_id)
-        except StoreError as error:
-            # It stays this process's until that ends.
-            log.warning("a session could not be released: %s", error)
+        await released(self._store, session_id)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """The lock of one session id: openings and closings of a session exclude each other."""
@@ -419,9 +402,8 @@ class SessionRegistry:
         record = None if self._principal is None else await self._kept().get(session_id)
         if record is not None and not self._is_own(record):
             return  # as for a session that does not exist
-        # Also where another client has it open, and this one has not: its turn would wait for ever.
-        others = None if self._shared is None else self._shared._get(session_id)
-        await self._shut_live(self._get(session_id) or others, session_id)
+        # Also where others have it open, and this client has not: their turn would wait for ever.
+        await self._shut(session_id, None if self._shared is None else self._shared._get(session_id))
         await self._kept().delete(session_id)
 
     def _drop(self, session_id: str) -> None:
@@ -430,10 +412,8 @@ class SessionRegistry:
         if self._shared is not None:
             self._shared._live.pop(session_id, None)
 
-    async def _shut(self, session_id: str) -> None:
-        await self._shut_live(self._get(session_id), session_id)
-
-    async def _shut_live(self, live: OpenSession | None, session_id: str) -> None:
+    async def _shut(self, session_id: str, live: OpenSession | None = None) -> None:
+        live = live or self._get(session_id)
         if live is None:
             return
         live.runner.feed(CloseRequested())
@@ -485,7 +465,7 @@ class SessionRegistry:
         finally:
             # A lost session was released at once, and may have been acquired again: that is not to be undone here.
             if not live.is_view and not live.is_lost:
-                await asyncio.shield(self._release(live.session.id))
+                await asyncio.shield(released(self._store, live.session.id))
 
     # --- checks
 

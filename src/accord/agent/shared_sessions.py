@@ -13,7 +13,6 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from accord.agent.kept_sessions import repaired
 from accord.agent.session import Session
 from accord.agent.session_clients import Attachment, SessionClients
 from accord.agent.turn_runner import TurnRunner
@@ -33,10 +32,7 @@ class OpenSession:
     `clients` are those that share it; None if it is one client's alone.
     """
 
-    __slots__ = (
-        *("_repairing", "clients", "dialect", "is_lost", "is_ready", "is_view"),
-        *("on_taken", "record", "runner", "session"),
-    )
+    __slots__ = ("clients", "dialect", "is_lost", "is_ready", "is_view", "record", "runner", "session")
 
     def __init__(
         self,
@@ -58,10 +54,6 @@ class OpenSession:
         """Whether its opening is complete, so that turns may begin."""
         self.is_lost = False
         """Whether this process owns it no more: its further events are neither kept nor sent."""
-        self.on_taken: Callable[[], None] | None = None
-        """Called where another process turns out to own it."""
-        self._repairing = asyncio.Lock()
-        session._repair = self.repair
 
     def lose(self) -> None:
         """Another process may own the session from now on: end its turn with an error, and write nothing more.
@@ -69,33 +61,11 @@ class OpenSession:
         The same process may open it again at once, as another `OpenSession`; this one stays cut off.
         """
         self.is_lost = True
+        if self.runner.repair is not None:
+            self.runner.repair.is_lost = True
         error = StoreError("this process lost the session", reason="lost", session_id=self.session.id)
         self.session._publisher.cut_off(error)
         self.runner.store_failed(error)
-
-    async def repair(self) -> None:
-        """Claim the session again and continue its log, if a commit failed; see `kept_sessions.repaired`.
-
-        Raises:
-            StoreError: It is not possible yet, or another process owns the session by now: then it is lost.
-        """
-        async with self._repairing:
-            failure, store = self.session._publisher.failure, self.session._store
-            if failure is None or store is None:
-                return
-            if self.is_lost:
-                raise failure
-            try:
-                await repaired(self.session, store, failure)
-            except StoreError as error:
-                if error.reason == "in_use" and self.on_taken is not None:
-                    self.on_taken()
-                raise
-            if self.is_lost:
-                # Meanwhile: what is to be released was released before this claim.
-                await store.release(self.session.id)
-                raise self.session._publisher.failure or failure
-            self.session._publisher.resume()
 
     def set_places(self, roots: Sequence[str], servers: Sequence[McpServer]) -> None:
         """A client opens the session again: its lists are whole (v1 rule 17, v2 rule A26), and change no other's."""

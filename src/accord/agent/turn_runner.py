@@ -23,10 +23,11 @@ from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
 from accord.agent.request_errors import unknown_session, work_error
 from accord.agent.session import Session
+from accord.agent.session_repair import SessionRepair
 from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
-from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, TransportError
 from accord.session.client_requests import Prompt, PromptAnswered
 from accord.session.content import Text
 from accord.session.dialect import Dialect
@@ -63,9 +64,6 @@ from accord.telemetry import end_turn, turn_span
 __all__ = ["TurnRunner", "running_turn"]
 
 log = logging.getLogger("accord.agent")
-
-# How long to wait before a log that could not be written is tried again, the first time and at most.
-FIRST_REPAIR_SECONDS, MAX_REPAIR_SECONDS = 0.25, 4.0
 
 _COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
 
@@ -109,13 +107,14 @@ class TurnRunner:
         """Binds the threads of a framework, which find the turn by `running_turn`."""
         self._timer: asyncio.TimerHandle | None = None
         self._failure: Exception | None = None
-        self._repairing: asyncio.Task[None] | None = None
         self._background: list[Tool] = []
         """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
         self._ended: asyncio.Event | None = None
         """Made for those who wait for the next end: nearly never one does."""
         session._feed = self.feed
+        self.repair = None if session._store is None else SessionRepair(session, session._store, self)
+        """The repair of the session's log; None where nothing is kept."""
 
     # --- prompts
 
@@ -235,7 +234,7 @@ class TurnRunner:
         publisher = self._session._publisher
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         try:
-            await self._touch()
+            await (self._session._touch() if self.repair is None else self.repair.touch())
             # In one step, and so in one append.
             publisher.publish_soon(message, show=self._echoes)
             await publisher.publish(running, show=False)
@@ -249,21 +248,6 @@ class TurnRunner:
             self._note_end()
         else:
             self.feed(PromptInserted(prompt))
-
-    async def _touch(self) -> None:
-        """Note the use of the session. One whose log could not be written, or that was lost unnoticed, is repaired."""
-        publisher = self._session._publisher
-        if publisher.failure is None:
-            try:
-                await self._session._touch()
-            except StoreError as error:
-                if error.reason != "not_owned":
-                    raise
-                publisher.cut_off(error)
-            else:
-                return
-        await self._session._repair()
-        await self._session._touch()
 
     def _hold(self, _: Hold) -> None: ...
 
@@ -407,24 +391,8 @@ class TurnRunner:
         if self._turn is not None:
             self._turn._fail(error)
             self._cancel_handler()
-        failure = self._session._publisher.failure
-        # One that was lost is claimed again only where a client wants it: it may be another process's by now.
-        is_lost = isinstance(failure, StoreError) and failure.reason in {"lost", "not_owned", "in_use"}
-        if failure is not None and not is_lost and self._repairing is None:
-            self._repairing = self._start_task(self._repair())
-
-    async def _repair(self) -> None:
-        """Continue the log as soon as that is possible again: until then it may show a turn without an end."""
-        pause = FIRST_REPAIR_SECONDS
-        while self._session._publisher.failure is not None:
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, MAX_REPAIR_SECONDS)
-            if self.is_free:
-                try:
-                    await self._session._repair()
-                except Exception as error:  # noqa: BLE001 - whatever a store raises, it may work later
-                    log.debug("the log of a session cannot be continued yet: %s", error)
-        self._repairing = None
+        if self.repair is not None:
+            self.repair.run_later()
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:

@@ -247,8 +247,10 @@ def _check_files(connections: int) -> None:
         return
     allowed, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], connections + OTHER_FILES
     if allowed not in {resource.RLIM_INFINITY, -1} and allowed < needed:
-        said = "this process may open {} files, and {} connections need {}: raise that limit (ulimit -n, LimitNOFILE)"
-        remark(filled(said, allowed, connections, needed))
+        advice = own("raise that limit (ulimit -n, LimitNOFILE)")
+        remark(
+            filled("this process may open {} files, {} connections need {}: {}", allowed, connections, needed, advice)
+        )
 
 
 def _store(options: argparse.Namespace, command: Sequence[str] | None) -> PostgresStore | None:

@@ -69,7 +69,7 @@ class NodeLease:
         self._nodes = nodes
         self._record = record
         self._seconds = lease_seconds
-        self._number = 0
+        self._number = secrets.randbits(62)
         self._claims: dict[str, _Claim] = {}
         # Guards the claims, the incarnation and its end; never held while a statement runs.
         self._state = threading.Condition()
@@ -324,9 +324,10 @@ class NodeLease:
     def _hold_lock(self, connection: PostgresConnection) -> None:
         """On every new connection: the advisory lock by which others see that this process lives.
 
-        It is another one each time: the server may still hold that of a connection that it does not know to be lost.
+        It is another one each time, with a higher number: the server may still hold that of a connection that it does
+        not know to be lost.
         """
-        self._number = secrets.randbits(63)
+        self._number += 1
         connection.rows("select pg_advisory_lock(%s)", [self._number])
         if self.incarnation:
             self._nodes.set_lock(connection, self.incarnation, self._number)

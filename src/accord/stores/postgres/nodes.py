@@ -121,7 +121,7 @@ class NodeTable:
             f"insert into {schema}.nodes "
             "(incarnation, name, address, version, lock, lease_seconds, until, draining, timeline) "
             f"values (%s, %s, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s), %s, {_TIMELINE}) "
-            "on conflict (incarnation) do update set lock = excluded.lock",
+            f"on conflict (incarnation) do update set lock = greatest({schema}.nodes.lock, excluded.lock)",
             [record.incarnation, record.name, record.address, record.version, lock, seconds, seconds, record.draining],
         )
 
@@ -134,8 +134,9 @@ class NodeTable:
         return connection.row(sql, [seconds, incarnation]) is not None
 
     def set_lock(self, connection: PostgresConnection, incarnation: str, lock: int) -> None:
-        """Change the number of the advisory lock, which the connection holds already."""
-        connection.rows(f"update {self._schema}.nodes set lock = %s where incarnation = %s", [lock, incarnation])
+        """Raise the number of the advisory lock, which the connection holds already; a late lower one does nothing."""
+        sql = f"update {self._schema}.nodes set lock = greatest(lock, %s) where incarnation = %s"
+        connection.rows(sql, [lock, incarnation])
 
     def end(self, connection: PostgresConnection, incarnation: str) -> None:
         """End a lease now."""
