@@ -74,6 +74,10 @@ def spoken(events: Sequence[Event]) -> list[str]:
     return [getattr(event.block, "text", "") for event in events if isinstance(event, MessageChunk)]
 
 
+def prompt_of(session: str, text: str) -> dict[str, Any]:
+    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+
+
 def counting(store: Any) -> Agent:
     """An agent that says numbers, each in a commit of its own, and goes on when it is cancelled."""
 
@@ -137,8 +141,7 @@ async def test_a_prompt_whose_commit_seemed_to_fail_has_an_end_before_the_next_o
     async with served(counting(store), edition) as hand:
         session = await hand.new_session()
         store.fails = lambda event: isinstance(event, MessageChanged)
-        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "one"}]}
-        error_of(await hand.request("session/prompt", prompt))
+        error_of(await hand.request("session/prompt", prompt_of(session, "one")))
         store.fails = lambda _: False
         assert (await hand.turn(session, "two")).text == "two"
         log = await store.read(session)
@@ -279,7 +282,7 @@ async def test_a_session_whose_claim_was_lost_is_not_claimed_again_by_itself() -
         session = await hand.new_session()
         commit = store.commit
         store.commit = refuse  # type: ignore[method-assign]
-        await hand.prompt(session, "count")
-        await hand.drain()
+        refused = error_of(await hand.request("session/prompt", prompt_of(session, "count")))
+        assert (refused["code"], refused["data"]["reason"]) == (-32002, "session_lost")
         store.commit = commit  # type: ignore[method-assign]
         assert [task for task in asyncio.all_tasks() if "SessionRepair" in repr(task.get_coro())] == []

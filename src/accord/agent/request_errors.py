@@ -59,8 +59,10 @@ def lost_session(session_id: str) -> ResourceNotFound:
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
-    if error.reason in {"in_use", "not_owned"}:
+    if error.reason == "in_use":
         return SessionInUse(session_id or error.session_id)
+    if error.reason == "not_owned":
+        return lost_session(session_id or error.session_id or "")
     if error.reason == "bad_cursor":
         return InvalidParams("This cursor is not one of this agent's", {"field": "cursor", "expected": "a nextCursor"})
     message = _REMEDIES.get(error.reason, "The session could not be kept")
