@@ -286,3 +286,27 @@ async def test_a_session_whose_claim_was_lost_is_not_claimed_again_by_itself() -
         assert (refused["code"], refused["data"]["reason"]) == (-32002, "session_lost")
         store.commit = commit  # type: ignore[method-assign]
         assert [task for task in asyncio.all_tasks() if "SessionRepair" in repr(task.get_coro())] == []
+
+
+@IN_EVERY_EDITION
+async def test_a_load_does_not_wait_for_the_turn_of_a_prompt_that_repairs_the_log(edition: str) -> None:
+    store, gate = FailingStore(), asyncio.Event()
+
+    async def reply(turn: Turn) -> None:
+        await turn.say(turn.text)
+        if turn.text == "long":
+            await gate.wait()
+
+    async with served(agent_of(reply, store=store), edition) as hand:
+        session = await hand.new_session()
+        store.fails = says("lost")
+        await hand.turn(session, "lost")
+        # Until the prompt has arrived nothing repairs the log.
+        store.fails = lambda _: True
+        prompt = await hand.prompt(session, "long")
+        method, params = reopening(hand, session)
+        loading = await hand.ask(method, params)
+        store.fails = lambda _: False
+        assert "result" in await hand.answer_to(loading)
+        gate.set()
+        await hand.answer_to(prompt)

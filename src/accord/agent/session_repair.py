@@ -8,6 +8,7 @@ were committed although that seemed to fail are not sent: a client that loads th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -88,10 +89,10 @@ class SessionRepair:
 
     async def run_behind_turn(self) -> None:
         """The same before the log is replayed: behind the end of the turn whose commit failed."""
-        if self._session._publisher.failure is None:
-            return
-        while not self._turns.is_free:
-            await self._turns.next_end()
+        while self._session._publisher.failure is not None and not self._turns.is_free:
+            # The next prompt may be repairing it, and its turn take long.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._turns.next_end(), FIRST_SECONDS)
         await self.run()
 
     def run_later(self) -> None:
