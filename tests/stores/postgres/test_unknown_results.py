@@ -24,6 +24,13 @@ def backends(database: Database) -> set[int]:
     return {row[0] for row in database.run(sql)}
 
 
+def leaseholders(database: Database) -> set[int]:
+    """The backends that hold the lock of a lease; other tests use the same server."""
+    sql = """select pid from pg_locks where locktype = 'advisory' and database =
+        (select oid from pg_database where datname = current_database())"""
+    return {row[0] for row in database.run(sql)}
+
+
 async def end_of(database: Database, processes: set[int]) -> None:
     """Wait until these backends have done what came to them, and are gone."""
     async with asyncio.timeout(limit(20.0)):
@@ -59,7 +66,7 @@ async def test_the_statement_of_an_append_that_was_given_up_does_nothing_when_it
             assert await store.owner_of("a") is None
             assert await store.acquire("a")
             assert await store.append("a", words(1, start=1)) == 2
-            held = before - {database.run("select pid from pg_locks where locktype = 'advisory'")[0][0]}
+            held = before - leaseholders(database)
             proxy.let_go()
             await end_of(database, held)
             assert await store.read("a") == words(2)
@@ -95,7 +102,7 @@ async def test_an_append_that_is_repeated_is_kept_once_although_its_first_statem
             proxy.hold()
             assert await store.append("a", words(1, start=1)) == 2
             assert await store.append("a", words(1, start=2)) == 3
-            held = before - {database.run("select pid from pg_locks where locktype = 'advisory'")[0][0]}
+            held = before - leaseholders(database)
             proxy.let_go()
             await end_of(database, held)
             # It is still ours, and has each event once.
