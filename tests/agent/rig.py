@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from accord.agent import Agent, BlockingTurn, Turn
+from accord.agent.shared_sessions import SharedSessions
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from accord.transport import memory_pair
@@ -307,13 +308,14 @@ async def served(
     capabilities: dict[str, Any] | None = None,
     *,
     max_bytes: int = 1024 * 1024,
+    shared: SharedSessions | None = None,
 ) -> AsyncIterator[Hand]:
     """Serve the agent to a client that has shaken hands; `capabilities` are in the edition's own words.
 
-    `max_bytes` is how much fits on the link while nobody reads.
+    `max_bytes` is how much fits on the link while nobody reads; `shared` has the sessions that other clients have too.
     """
     ours, theirs = memory_pair(max_bytes)
-    serving = asyncio.ensure_future(agent.serve(ours))
+    serving = asyncio.ensure_future(agent.serve(ours, shared=shared))
     hand = Hand(theirs, edition)
     try:
         answer = await hand.request("initialize", _introduction(edition, capabilities or {}))

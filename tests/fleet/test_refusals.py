@@ -37,7 +37,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return " ".join(told.err.split())
 
 
-@pytest.mark.parametrize("option", [("--node", "a"), ("--node-address", "http://h:1"), ("--lease", "3")])
+@pytest.mark.parametrize(
+    "option", [("--node", "a"), ("--node-address", "http://h:1"), ("--lease", "3"), ("--patience", "3")]
+)
 def test_a_node_needs_a_store(capsys: pytest.CaptureFixture[str], option: tuple[str, str]) -> None:
     assert "needs a store" in refused(capsys, "serve", "fleet_agent:agent", *option)
 
@@ -48,6 +50,19 @@ def test_a_node_needs_the_secret_of_its_fleet(
     monkeypatch.setenv("ACCORD_STORE", CONNINFO)
     assert "need a secret" in refused(capsys, "serve", "fleet_agent:agent", "--node", "a")
     assert "ACCORD_STORE" not in os.environ  # taken out: no program that is started here inherits it
+
+
+def test_more_connections_than_the_process_may_have_files_are_said_at_the_start(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource", reason="Windows has no limit of files: run it on Linux or macOS")
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed in {resource.RLIM_INFINITY, -1}:
+        pytest.skip("this process may open any number of files: lower the limit (ulimit -n)")
+    for count, is_said in ((allowed, True), (1, False)):
+        monkeypatch.setenv("ACCORD_STORE", CONNINFO)
+        arguments = ("serve", "fleet_agent:agent", "--node", "a", "--max-connections", str(count))
+        assert (f"open {allowed} files" in refused(capsys, *arguments)) == is_said
 
 
 def test_a_short_secret_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 CANCELLATION = "tests/agent/test_cancellation.py::"
+REPAIR = "tests/agent/test_repair.py::"
+UNKNOWN_RESULTS = "tests/stores/postgres/test_unknown_results.py::"
 TRANSFER = "tests/stores/test_transfer.py::"
 KILLED_COPIES = "tests/cli/test_killed_copies.py::"
 WRONG_VALUES = "tests/agent/test_wrong_values.py::"
@@ -67,6 +69,112 @@ MUTANTS = (
         '    if not lines or b"null" in lines or',
         "    if not lines or",
         "tests/stores/test_text.py::test_events_together_are_the_lines_of_each",
+    ),
+    # --- repaired
+    Mutant(
+        "repaired",
+        "behind a commit that failed the turn is kept and sent on",
+        "agent/publisher.py",
+        "                self._fail(error)\n        return self.failure\n",
+        "                return error\n        return None\n",
+        REPAIR + "test_the_log_and_the_client_have_no_hole_and_one_end",
+    ),
+    Mutant(
+        "repaired",
+        "a turn whose end could not be kept has none for ever",
+        "agent/session_repair.py",
+        "            self._trying = self._turns._start_task(self._try())\n",
+        "            pass\n",
+        REPAIR + "test_an_end_that_could_not_be_kept_is_written_later_without_being_asked",
+    ),
+    Mutant(
+        "repaired",
+        "a prompt is kept a moment before the beginning of its turn",
+        "agent/turn_runner.py",
+        "            await publisher.publish(running, show=False)\n",
+        "            await publisher.flush()\n            await publisher.publish(running, show=False)\n",
+        REPAIR + "test_a_prompt_and_the_beginning_of_its_turn_are_one_append",
+    ),
+    Mutant(
+        "repaired",
+        "the next prompt begins inside the turn that broke off",
+        "agent/session_repair.py",
+        "        if missing:\n",
+        "        if False:\n",
+        REPAIR + "test_a_prompt_whose_commit_seemed_to_fail_has_an_end_before_the_next_one",
+    ),
+    Mutant(
+        "repaired",
+        "a claim whose append has an unknown result is used on",
+        "stores/postgres/writer.py",
+        "            lease.give_up(append.session_id)\n",
+        "            pass\n",
+        UNKNOWN_RESULTS + "test_the_statement_of_an_append_that_was_given_up_does_nothing_when_it_arrives_late",
+    ),
+    Mutant(
+        "repaired",
+        "a session is claimed again with the epoch of a statement that is on its way",
+        "stores/postgres/nodes.py",
+        "            if (owner, epoch) == fence:\n",
+        "            if owner == incarnation:\n",
+        UNKNOWN_RESULTS + "test_a_claim_that_was_given_up_and_not_released_gets_another_epoch",
+    ),
+    Mutant(
+        "repaired",
+        "an append that is repeated leaves its first statement valid",
+        "stores/postgres/events.py",
+        "int(row[2]) + (repeated and fence.epoch is not None)",
+        "int(row[2])",
+        UNKNOWN_RESULTS + "test_an_append_that_is_repeated_is_kept_once_although_its_first_statement_arrives_late",
+    ),
+    Mutant(
+        "owned",
+        "a lease waits for the lock of its own lost connection",
+        "stores/postgres/lease.py",
+        "        self._number += 1\n",
+        "",
+        UNKNOWN_RESULTS + "test_a_lease_outlives_a_connection_that_hangs",
+    ),
+    Mutant(
+        "owned",
+        "beside a thousand sockets a lease is renewed without a pause",
+        "stores/postgres/connection.py",
+        "selectors.DefaultSelector()",
+        "selectors.SelectSelector()",
+        "tests/stores/postgres/test_many_descriptors.py::test_beside_many_sockets_a_lease_is_renewed_as_often_as_ever",
+    ),
+    Mutant(
+        "repaired",
+        "a commit waits for five seconds, whatever the lease",
+        "stores/postgres/store.py",
+        "lease_seconds if patience_seconds is None",
+        "5.0 if patience_seconds is None",
+        "tests/stores/postgres/test_outages.py::test_an_outage_of_seconds_is_waited_for_as_long_as_the_lease_lasts",
+    ),
+    Mutant(
+        "owned",
+        "a session is entered whose claim was lost while it was read",
+        "agent/session_registry.py",
+        "                await self._store.patch(session.id)\n",
+        "                pass\n",
+        "tests/fleet/test_lost_during_load.py::test_a_session_whose_lease_is_lost_while_it_is_loaded_is_not_entered",
+    ),
+    Mutant(
+        "owned",
+        "a session is deleted under the client that has it open",
+        "agent/session_registry.py",
+        "self._shut(session_id, None if self._shared is None else self._shared._get(session_id))",
+        "self._shut(session_id)",
+        "tests/agent/test_shared_sessions.py::"
+        "test_a_session_that_asks_something_ends_when_a_client_that_has_not_opened_it_deletes_it",
+    ),
+    Mutant(
+        "copied",
+        "a session is extended whatever its log begins with",
+        "stores/transfer.py",
+        "            if known != page[: len(known)]:\n",
+        "            if False:\n",
+        TRANSFER + "test_a_session_that_is_no_beginning_of_the_other_is_never_extended",
     ),
     # --- copied
     Mutant(
@@ -202,8 +310,8 @@ MUTANTS = (
         "kept",
         "a prompt is worked on before it is kept",
         "agent/turn_runner.py",
-        "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",
-        "            await publisher.publish(message, show=self._echoes)\n",
+        "            await publisher.publish(running, show=False)\n            await publisher.flush()\n",
+        "            await publisher.publish(running, show=False)\n",
         PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
     ),
     Mutant(

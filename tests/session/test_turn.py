@@ -48,7 +48,10 @@ RULES: list[AnswerRule] = ["end", "insertion"]
 BROKEN = WorkError(-32603, "Internal error")
 BUILD = Background("terminal", "build")
 
-RUNNING = PublishState(StateChanged("running"))
+BEGUN = StateChanged("running")
+INSERTED = PublishState(BEGUN, keep=False)
+"""What was kept with its prompt."""
+RUNNING = PublishState(BEGUN)
 WAITING = PublishState(StateChanged("requires_action"))
 ENDED = PublishState(StateChanged("idle", "end_turn"))
 CANCELLED = PublishState(StateChanged("idle", "cancelled"))
@@ -96,7 +99,7 @@ def told(*inputs: Input, rule: AnswerRule) -> list[Output]:
 CELLS: dict[
     tuple[str, TurnState], tuple[TurnState, list[Output]] | dict[AnswerRule, tuple[TurnState, list[Output]]]
 ] = {
-    ("PromptArrived", "idle"): ("inserting", [Insert("n")]),
+    ("PromptArrived", "idle"): ("inserting", [Insert("n", BEGUN)]),
     ("PromptArrived", "inserting"): ("inserting", [Hold("n")]),
     ("PromptArrived", "running"): ("running", [Hold("n")]),
     ("PromptArrived", "requires_action"): ("requires_action", [Hold("n")]),
@@ -104,8 +107,8 @@ CELLS: dict[
     ("PromptArrived", "closing"): ("closing", [AnswerClosed("n")]),
     ("PromptArrived", "closed"): ("closed", [AnswerClosed("n")]),
     ("PromptInserted", "inserting"): {
-        "end": ("running", [RUNNING, Start("p")]),
-        "insertion": ("running", [AnswerInserted("p"), RUNNING, Start("p")]),
+        "end": ("running", [INSERTED, Start("p")]),
+        "insertion": ("running", [AnswerInserted("p"), INSERTED, Start("p")]),
     },
     ("InsertionFailed", "inserting"): ("idle", [AnswerFailed("p", BROKEN)]),
     ("PromptWithdrawn", "idle"): ("idle", []),
@@ -244,8 +247,8 @@ def test_a_prompt_that_is_cancelled_during_its_insertion_never_starts_but_is_tol
     outputs = automaton.feed(PromptInserted(2))
 
     answers: dict[AnswerRule, list[Output]] = {
-        "end": [RUNNING, CANCELLED, AnswerStopped(2, "cancelled")],
-        "insertion": [AnswerInserted(2), RUNNING, CANCELLED],
+        "end": [INSERTED, CANCELLED, AnswerStopped(2, "cancelled")],
+        "insertion": [AnswerInserted(2), INSERTED, CANCELLED],
     }
     assert outputs == answers[rule]
     assert automaton.state == "idle"
@@ -266,9 +269,9 @@ def test_held_prompts_are_inserted_one_by_one_in_the_order_of_arrival(rule: Answ
 
     first = automaton.feed(HandlerFinished("max_tokens"))
     assert first[0] == PublishState(StateChanged("idle", "max_tokens"))
-    assert first[-1] == Insert(2)
+    assert first[-1] == Insert(2, BEGUN)
     # What could not be inserted makes room for the next.
-    assert automaton.feed(InsertionFailed(2, BROKEN)) == [AnswerFailed(2, BROKEN), Insert(3)]
+    assert automaton.feed(InsertionFailed(2, BROKEN)) == [AnswerFailed(2, BROKEN), Insert(3, BEGUN)]
     assert automaton.feed(PromptInserted(3))[-1] == Start(3)
 
 
@@ -298,7 +301,7 @@ def test_the_token_usage_of_a_handler_goes_with_the_end_of_its_turn(
         assert answers == [AnswerFailed(1, error) if error else AnswerStopped(1, reason, USAGE)]
     # The next turn has its own.
     automaton.feed(PromptArrived(2))
-    assert PublishState(StateChanged("running")) in automaton.feed(PromptInserted(2))
+    assert INSERTED in automaton.feed(PromptInserted(2))
 
 
 def test_the_token_usage_of_a_cancelled_turn_is_not_that_of_the_prompts_behind_it() -> None:
@@ -323,7 +326,7 @@ def test_under_the_rule_of_the_end_a_cancel_answers_all_prompts_cancelled_after_
         AnswerStopped(1, "cancelled"),
         AnswerStopped(2, "cancelled"),
         AnswerStopped(3, "cancelled"),
-        Insert(4),
+        Insert(4, BEGUN),
     ]
 
 
@@ -334,7 +337,7 @@ def test_under_the_rule_of_insertion_a_cancel_drops_what_is_held_at_once() -> No
 
     assert automaton.feed(CancelRequested()) == [CancelHandler(), AnswerWithdrawn(2), AnswerWithdrawn(3)]
     assert automaton.feed(PromptArrived(4)) == [Hold(4)]
-    assert automaton.feed(HandlerFinished()) == [CANCELLED, Insert(4)]
+    assert automaton.feed(HandlerFinished()) == [CANCELLED, Insert(4, BEGUN)]
 
 
 @rows(("rule", "now"), [("end", []), ("insertion", [AnswerWithdrawn(2)])])
@@ -343,26 +346,26 @@ def test_a_second_cancel_drops_what_came_after_the_first_and_bothers_the_handler
 ) -> None:
     inputs = (PromptArrived(1), PromptInserted(1), CancelRequested(), PromptArrived(2), CancelRequested())
     assert told(*inputs, rule=rule) == now
-    assert Insert(2) not in told(*inputs, HandlerCancelled(), rule=rule)
+    assert Insert(2, BEGUN) not in told(*inputs, HandlerCancelled(), rule=rule)
 
 
 def test_a_held_prompt_can_be_withdrawn_alone() -> None:
     inputs = (PromptArrived(1), PromptInserted(1), PromptArrived(2), PromptArrived(3), PromptWithdrawn(2))
     assert told(*inputs, rule="insertion") == [AnswerWithdrawn(2)]
     assert told(*inputs, rule="end") == [AnswerStopped(2, "cancelled")]
-    assert told(*inputs, HandlerFinished(), rule="insertion") == [ENDED, Insert(3)]
+    assert told(*inputs, HandlerFinished(), rule="insertion") == [ENDED, Insert(3, BEGUN)]
 
 
 def test_withdrawing_the_running_prompt_of_v1_leaves_the_held_ones() -> None:
     inputs = (PromptArrived(1), PromptInserted(1), PromptArrived(2), PromptWithdrawn(1), HandlerCancelled())
-    assert told(*inputs, rule="end") == [CANCELLED, AnswerStopped(1, "cancelled"), Insert(2)]
+    assert told(*inputs, rule="end") == [CANCELLED, AnswerStopped(1, "cancelled"), Insert(2, BEGUN)]
 
 
 @rows("rule", RULES)
 def test_work_without_a_prompt_is_told_and_answered_to_nobody(rule: AnswerRule) -> None:
     assert told(WorkStarted(), HandlerFinished(), rule=rule) == [ENDED]
     assert told(WorkStarted(), CancelRequested(), HandlerCancelled(), rule=rule) == [CANCELLED]
-    assert told(WorkStarted(), PromptArrived(1), HandlerFinished(), rule=rule) == [ENDED, Insert(1)]
+    assert told(WorkStarted(), PromptArrived(1), HandlerFinished(), rule=rule) == [ENDED, Insert(1, BEGUN)]
 
 
 @rows("rule", RULES)
@@ -418,11 +421,21 @@ def test_a_cancel_leaves_the_background_alone_and_a_close_waits_for_its_end(rule
     ]
 
 
+@rows("rule", RULES)
+def test_a_background_that_changes_while_a_prompt_is_inserted_leaves_no_log_that_says_idle(rule: AnswerRule) -> None:
+    begun = PublishState(StateChanged("running", background=[BUILD]))
+    assert begun in told(PromptArrived(1), BackgroundChanged((BUILD,)), PromptInserted(1), rule=rule)
+
+
 @rows(
     ("rule", "now", "then"),
     [
-        ("end", [], [RUNNING, CANCELLED, AnswerStopped(1, "cancelled"), AnswerStopped(2, "cancelled"), SessionEnded()]),
-        ("insertion", [AnswerWithdrawn(2)], [AnswerInserted(1), RUNNING, CANCELLED, SessionEnded()]),
+        (
+            "end",
+            [],
+            [INSERTED, CANCELLED, AnswerStopped(1, "cancelled"), AnswerStopped(2, "cancelled"), SessionEnded()],
+        ),
+        ("insertion", [AnswerWithdrawn(2)], [AnswerInserted(1), INSERTED, CANCELLED, SessionEnded()]),
     ],
 )
 def test_a_close_during_an_insertion_waits_for_it(rule: AnswerRule, now: list[Output], then: list[Output]) -> None:

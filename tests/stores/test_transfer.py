@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from accord.errors import StoreError
-from accord.session.event import Event
+from accord.session.event import Event, StateChanged
 from accord.stores import MemoryStore, SessionRecord, Store, copy_sessions
 from accord.stores.interface import DRAFT
 from accord.stores.transfer import copy_session
@@ -168,6 +168,38 @@ async def test_a_session_that_the_target_has_with_as_many_events_is_left_out() -
     source, target = await filled(MemoryStore(), 1, 3), await filled(MemoryStore(), 1)
     assert await copy_sessions(source, target) == 1
     assert await copy_sessions(source, target) == 0
+
+
+@pytest.mark.parametrize("there", [0, 2, 700])
+async def test_a_session_that_has_grown_gets_its_later_events_where_that_is_wanted(there: int) -> None:
+    source, target = await filled(MemoryStore(), 1, 1_300), await filled(MemoryStore(), 1, there)
+    await source.patch("s1", title="new", state=b"new", updated_at=9.0)
+    assert await copy_sessions(source, target, extend=True) == 1
+    assert await target.read("s1") == words(1_300)
+    found = await target.get("s1")
+    assert found is not None
+    assert (found.title, found.updated_at, await target.state("s1")) == ("new", 9.0, b"new")
+    assert await copy_sessions(source, target, extend=True) == 0
+
+
+@pytest.mark.parametrize("there", ["longer", "other"])
+async def test_a_session_that_is_no_beginning_of_the_other_is_never_extended(there: str) -> None:
+    source, target = await filled(MemoryStore(), 3), await filled(MemoryStore(), 4 if there == "longer" else 0)
+    if there == "other":
+        await target.append("s0", words(2, start=7))
+    before = await target.read("s0")
+    with pytest.raises(StoreError) as caught:
+        await copy_sessions(source, target, extend=True)
+    assert caught.value.reason == "session_differs"
+    assert await target.read("s0") == before
+
+
+async def test_sessions_that_are_copied_in_the_middle_of_a_turn_are_named() -> None:
+    source, cut = await filled(MemoryStore(), 1, 1, 1), list[str]()
+    await source.append("s0", [StateChanged("running"), *words(2)])
+    await source.append("s1", [StateChanged("running"), *words(2), StateChanged("idle", "end_turn")])
+    assert await copy_sessions(source, MemoryStore(), on_cut=cut.append) == 3
+    assert cut == ["s0"]
 
 
 # --- what a process that was killed has left

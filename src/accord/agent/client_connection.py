@@ -303,6 +303,9 @@ class ClientConnection:
 
     async def _change(self, session: Session, option: str, value: OptionValue) -> None:
         """Make a client's change and return when it is committed; a change that cannot be committed is undone."""
+        runner = self._sessions.runner(session.id)
+        if runner is not None and runner.repair is not None:
+            await runner.repair.run()
         before = session.option(option)
         await session.set_option(option, value)
         try:

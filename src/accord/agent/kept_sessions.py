@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 
 import msgspec
 
@@ -33,7 +33,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import SessionRecord, Store, date_of
 
-__all__ = ["SessionList", "healing", "learned", "outlined", "replayed", "restored", "stopped_plans"]
+__all__ = ["SessionList", "healing", "learned", "outlined", "released", "replayed", "restored", "stopped_plans"]
 
 log = logging.getLogger("accord.agent")
 
@@ -66,17 +66,24 @@ async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIter
         await asyncio.sleep(0)
 
 
-def healing(outline: Outline) -> list[Event]:
-    """The events that end a log whose process died in a turn: for each open part, and for the turn."""
-    reason = "The agent stopped before the turn was over"
+_STOPPED = WorkError(-32603, "The agent stopped before the turn was over")
+
+
+def healing(outline: Outline, error: WorkError = _STOPPED, background: Collection[tuple[str, str]] = ()) -> list[Event]:
+    """The events that end a log that breaks off in a turn: for each open part that is over, and for the turn.
+
+    `background` has the kinds and ids of the parts that go on.
+    """
+    terminals = (each for each in outline.open_terminals if ("terminal", each) not in background)
+    tools = (each for each in outline.open_tools if ("tool_call", each) not in background)
     events: list[Event] = [
-        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),
-        *(ToolChanged(each, status="failed", cancellable=False) for each in outline.open_tools),
-        *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
+        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in terminals),
+        *(ToolChanged(each, status="failed", cancellable=False) for each in tools),
+        *(CompactionChanged(each, "failed", error=error.message) for each in outline.open_compactions),
     ]
     if not outline.is_idle:
         events += stopped_plans(outline.plans.values())
-        events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
+        events.append(StateChanged("idle", "error", error))
     return events
 
 
@@ -118,6 +125,16 @@ async def learned(session: Session, store: Store, outline: Outline) -> None:
     async for events in replayed(store, session.id, outline):
         for event in events:
             session._publisher.encoder.encode(event)
+
+
+async def released(store: Store | None, session_id: str) -> None:
+    """Release a session; one that cannot be released stays this process's until that ends."""
+    if store is None:
+        return
+    try:
+        await store.release(session_id)
+    except StoreError as error:
+        log.warning("a session could not be released: %s", error)
 
 
 # --- the list

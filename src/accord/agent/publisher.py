@@ -1,7 +1,8 @@
 """The event publisher of one session: commits events to the store, then sends them to the client, in order.
 
 Events that are sent together were committed together before: the client never has an event that a restart would lose.
-Until the response that opens the session is sent, all events wait behind it.
+Until the response that opens the session is sent, all events wait behind it. After a commit that failed nothing is
+committed or sent until `resume`: neither the log nor a client gets events behind a hole.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import Any, NamedTuple
 
+import msgspec
+
 from accord.agent.queued_events import ApartEvent, EventBatch, QueuedEvent, event_of, kept_events, size_of
+from accord.agent.request_errors import work_error
 from accord.connection import Connection
 from accord.errors import TransportError
 from accord.session.dialect import Dialect, UpdateEncoder
@@ -50,8 +54,8 @@ class BatchRest(NamedTuple):
 class EventPublisher:
     """`publish` returns when the event is queued; `flush` when every event so far is committed and sent.
 
-    If a commit fails, its events are not sent, except states, which are no part of the conversation; `on_failure` gets
-    the exception, and every `flush` that waits for the batch raises it.
+    If a commit fails, its events and all later ones are neither kept nor sent, except states, which are no part of the
+    conversation; `on_failure` gets the exception once, and every `flush` that waits for them raises it.
     """
 
     def __init__(
@@ -87,8 +91,9 @@ class EventPublisher:
         self._last: EventBatch | None = None
         """The last batch that is being committed or sent."""
         self._drained: asyncio.Event | None = None
-        self._cut: Exception | None = None
-        """Why nothing can be committed any more."""
+        self.failure: Exception | None = None
+        """Why nothing is committed: a commit failed, or another process may own the log."""
+        self._reported: Exception | None = None
         self._held_timer: asyncio.TimerHandle | None = None
         self._held_is_due = False
         """Whether what the encoder holds back is to be sent with the next batch, or as one."""
@@ -227,7 +232,11 @@ class EventPublisher:
 
     def cut_off(self, error: Exception) -> None:
         """Commit nothing from now on: another process may own the log. Every `flush` raises the error."""
-        self._cut = error
+        self.failure = self._reported = error
+
+    def resume(self) -> None:
+        """Commit and send again: the log was ended where it broke off."""
+        self.failure = None
 
     # --- inside
 
@@ -330,14 +339,15 @@ class EventPublisher:
     def _end_batch(self, batch: EventBatch, failure: Exception | None) -> None:
         if self._last is batch:
             self._last = None
-        if failure is not None and not isinstance(failure, TransportError):
+        if failure is not None and not isinstance(failure, TransportError) and failure is not self._reported:
+            self._reported = failure
             self._on_failure(failure)
         batch.settle(failure)
 
     async def _send_kept(self, batch: list[QueuedEvent], failure: Exception | None) -> Exception | None:
         """Send a batch that is committed, or the states of one that could not be."""
         if failure is not None:
-            batch = [queued for queued in batch if isinstance(event_of(queued), StateChanged)]
+            batch = [_unkept(event, failure) for event in map(event_of, batch) if isinstance(event, StateChanged)]
         self._unsent += batch
         if self._opening and self._holds:
             return failure
@@ -351,14 +361,17 @@ class EventPublisher:
         events = kept_events(batch)
         if not events:
             return None
-        if self._cut is not None:
-            return self._cut
-        try:
-            ticket = self._store.queue(self._session_id, events)
-            await self._store.commit(self._session_id, ticket)
-        except Exception as error:  # noqa: BLE001 - events that a store did not commit are not sent, whatever it raised
-            return error
-        return None
+        if self.failure is None:
+            try:
+                ticket = self._store.queue(self._session_id, events)
+                await self._store.commit(self._session_id, ticket)
+            except Exception as error:  # noqa: BLE001 - whatever a store raised, its events are not sent
+                self._fail(error)
+        return self.failure
+
+    def _fail(self, error: Exception) -> None:
+        if self.failure is None:  # the session may be lost by now, which says more
+            self.failure = error
 
     def _try_batch(self, batch: list[QueuedEvent]) -> tuple[Exception | None, BatchRest | None]:
         """Send a batch without waiting; the failure of its events so far, and the part for which one has to wait."""
@@ -413,6 +426,8 @@ class EventPublisher:
     def _encode_shown(self, updates: list[Any], batch: Iterator[QueuedEvent]) -> None:
         """`encode_into` where some events are not sent: the encoder has to know of them."""
         for queued in batch:
+            if isinstance(queued, ApartEvent) and isinstance(queued.event, StateChanged) and not queued.show:
+                continue  # it is sent by itself, behind the answer to the prompt that it was kept with
             encoded = self.encoder.encode(event_of(queued))
             if not isinstance(queued, ApartEvent) or queued.show:
                 updates += encoded
@@ -442,3 +457,10 @@ class EventPublisher:
                 log.exception("an event could not be sent")
                 failure = error
         return failure
+
+
+def _unkept(state: StateChanged, failure: Exception) -> StateChanged:
+    """A state for the client where it could not be kept: the end of a turn that the log does not have is an error."""
+    if state.stop_reason in {None, "error"}:
+        return state
+    return msgspec.structs.replace(state, stop_reason="error", error=work_error(failure))

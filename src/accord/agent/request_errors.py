@@ -35,8 +35,8 @@ _REMEDIES = {
     "newer": "The sessions' database was made by a newer version of this agent: update it",
     "foreign": "The file for the sessions' database belongs to another program: give the agent another path",
     "no_locks": "The sessions' database is on a file system that cannot lock files: give the agent a local disk",
-    "away": "The sessions' database cannot be reached: try again",
-    "slow": "The sessions' database did not answer in time: try again",
+    "away": "The sessions' database cannot be reached: try again; loading the session shows what was kept",
+    "slow": "The sessions' database did not answer in time: try again; loading the session shows what was kept",
     "denied": "The sessions' database refuses this agent: its operator must check the user and the password",
     "closed": "The agent is shutting down",
     "unwritable": "Something in this session cannot be written down as JSON",
@@ -59,8 +59,10 @@ def lost_session(session_id: str) -> ResourceNotFound:
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
-    if error.reason in {"in_use", "not_owned"}:
+    if error.reason == "in_use":
         return SessionInUse(session_id or error.session_id)
+    if error.reason == "not_owned":
+        return lost_session(session_id or error.session_id or "")
     if error.reason == "bad_cursor":
         return InvalidParams("This cursor is not one of this agent's", {"field": "cursor", "expected": "a nextCursor"})
     message = _REMEDIES.get(error.reason, "The session could not be kept")

@@ -20,7 +20,7 @@ from accord.agent.registrations import Registrations
 from accord.agent.session_servers import SessionServers
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
-from accord.errors import InvalidParams, LocalProtocolError, StoreError
+from accord.errors import InvalidParams, LocalProtocolError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
@@ -72,8 +72,6 @@ class Session:
 
     broke_off: bool = False
     """Whether the process that had the session open before ended in the middle of a turn."""
-    _lost: StoreError | None = None
-    """Why nothing can be kept any more: another process may own the session."""
 
     def __init__(
         self,
@@ -319,8 +317,8 @@ class Session:
         await self._patch(updated_at=self._touched_at)
 
     async def _patch(self, **fields: Any) -> None:
-        if self._lost is not None:
-            raise self._lost
+        if self._publisher.failure is not None:
+            raise self._publisher.failure
         if self._store is not None:
             await self._store.patch(self.id, **fields)
 

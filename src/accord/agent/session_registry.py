@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.kept_sessions import SessionList, learned, outlined, replayed, restored
+from accord.agent.kept_sessions import SessionList, learned, outlined, released, replayed, restored
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
@@ -228,8 +229,10 @@ class SessionRegistry:
                 live, store, await restored(live.session, store, heal=first), replay=request.replay
             )
             return await self._open(live, servers, known=True)
-        except BaseException:
-            await asyncio.shield(self._release(request.session_id))
+        except BaseException as error:
+            await asyncio.shield(released(self._store, request.session_id))
+            if isinstance(error, StoreError) and error.reason == "not_owned":
+                raise lost_session(request.session_id) from error
             raise
 
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
@@ -243,6 +246,8 @@ class SessionRegistry:
         publisher = live.session._publisher
         if isinstance(publisher, SharedPublisher):
             publisher.target = self._attachments[live.session.id].view
+        if live.runner.repair is not None:
+            await live.runner.repair.run_behind_turn()
         try:
             await publisher.pause()
             if self._store is None:
@@ -308,6 +313,8 @@ class SessionRegistry:
             clients.attach(attachment)
         session._publisher = publisher_of(attachment, clients, dialect, record.id, store, runner.store_failed)
         live = OpenSession(session, runner, record, dialect, is_view=is_view, clients=clients)
+        if runner.repair is not None and self._shared is not None:
+            runner.repair.on_taken = functools.partial(self._shared.lose, [record.id])
         # Nothing of the session may leave before the answer that names it.
         session._publisher.hold()
         return live
@@ -319,6 +326,9 @@ class SessionRegistry:
         if self._shared is not None:
             self._shared._live[session.id] = live
         try:
+            if known and self._store is not None:
+                # The claim may have been lost while the log was read, before a loss was anything to this session.
+                await self._store.patch(session.id)
             session._connect_servers(servers)
             for handler in self._registrations.on_session:
                 await self._registrations.threads.call(handler, session)
@@ -358,16 +368,7 @@ class SessionRegistry:
             await self._store.delete(session_id)
         except StoreError as error:
             log.warning("a session that could not be opened stays in the store: %s", error)
-        await self._release(session_id)
-
-    async def _release(self, session_id: str) -> None:
-        if self._store is None:
-            return
-        try:
-            await self._store.release(session_id)
-        except StoreError as error:
-            # It stays this process's until that ends.
-            log.warning("a session could not be released: %s", error)
+        await released(self._store, session_id)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """The lock of one session id: openings and closings of a session exclude each other."""
@@ -401,7 +402,8 @@ class SessionRegistry:
         record = None if self._principal is None else await self._kept().get(session_id)
         if record is not None and not self._is_own(record):
             return  # as for a session that does not exist
-        await self._shut(session_id)
+        # Also where others have it open, and this client has not: their turn would wait for ever.
+        await self._shut(session_id, None if self._shared is None else self._shared._get(session_id))
         await self._kept().delete(session_id)
 
     def _drop(self, session_id: str) -> None:
@@ -410,8 +412,8 @@ class SessionRegistry:
         if self._shared is not None:
             self._shared._live.pop(session_id, None)
 
-    async def _shut(self, session_id: str) -> None:
-        live = self._get(session_id)
+    async def _shut(self, session_id: str, live: OpenSession | None = None) -> None:
+        live = live or self._get(session_id)
         if live is None:
             return
         live.runner.feed(CloseRequested())
@@ -463,7 +465,7 @@ class SessionRegistry:
         finally:
             # A lost session was released at once, and may have been acquired again: that is not to be undone here.
             if not live.is_view and not live.is_lost:
-                await asyncio.shield(self._release(live.session.id))
+                await asyncio.shield(released(self._store, live.session.id))
 
     # --- checks
 

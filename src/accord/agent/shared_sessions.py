@@ -61,8 +61,9 @@ class OpenSession:
         The same process may open it again at once, as another `OpenSession`; this one stays cut off.
         """
         self.is_lost = True
+        if self.runner.repair is not None:
+            self.runner.repair.is_lost = True
         error = StoreError("this process lost the session", reason="lost", session_id=self.session.id)
-        self.session._lost = error
         self.session._publisher.cut_off(error)
         self.runner.store_failed(error)
 

@@ -23,6 +23,7 @@ from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
 from accord.agent.request_errors import unknown_session, work_error
 from accord.agent.session import Session
+from accord.agent.session_repair import SessionRepair
 from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
@@ -112,6 +113,8 @@ class TurnRunner:
         self._ended: asyncio.Event | None = None
         """Made for those who wait for the next end: nearly never one does."""
         session._feed = self.feed
+        self.repair = None if session._store is None else SessionRepair(session, session._store, self)
+        """The repair of the session's log; None where nothing is kept."""
 
     # --- prompts
 
@@ -210,29 +213,31 @@ class TurnRunner:
     def _insert(self, output: Insert) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         if self._session._store is not None:
-            self._start_task(self._insert_prompt(prompt))
+            self._start_task(self._insert_prompt(prompt, output.running))
         elif self._echoes:
             # In the next step: the request is answered before its turn begins.
-            asyncio.get_running_loop().call_soon(self._insert_at_once, prompt)
+            asyncio.get_running_loop().call_soon(self._insert_at_once, prompt, output.running)
         else:
-            self._insert_at_once(prompt)
+            self._insert_at_once(prompt, output.running)
 
-    def _insert_at_once(self, prompt: OpenPrompt) -> None:
+    def _insert_at_once(self, prompt: OpenPrompt, running: StateChanged) -> None:
         """Without a store there is nothing to wait for, as a rule: then no task is made."""
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         if self._session._publisher.publish_at_once(message, show=self._echoes):
             self._session._touched_at = time.time()
             self.feed(PromptInserted(prompt))
         else:
-            self._start_task(self._insert_prompt(prompt))
+            self._start_task(self._insert_prompt(prompt, running))
 
-    async def _insert_prompt(self, prompt: OpenPrompt) -> None:
+    async def _insert_prompt(self, prompt: OpenPrompt, running: StateChanged) -> None:
         """Add the user's message to the conversation: it is committed before the turn starts."""
         publisher = self._session._publisher
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         try:
-            await self._session._touch()
-            await publisher.publish(message, show=self._echoes)
+            await (self._session._touch() if self.repair is None else self.repair.touch())
+            # In one step, and so in one append.
+            publisher.publish_soon(message, show=self._echoes)
+            await publisher.publish(running, show=False)
             await publisher.flush()
         except TransportError:
             # The client is gone: the close that follows ends all this.
@@ -386,6 +391,8 @@ class TurnRunner:
         if self._turn is not None:
             self._turn._fail(error)
             self._cancel_handler()
+        if self.repair is not None:
+            self.repair.run_later()
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:
@@ -414,7 +421,7 @@ class TurnRunner:
         output.prompt.answer(unknown_session(self._session.id))  # type: ignore[attr-defined]
 
     def _publish(self, output: PublishState) -> None:
-        self._session._publisher.publish_soon(output.state)
+        self._session._publisher.publish_soon(output.state, keep=output.keep)
 
     def _stop_background(self, _: StopBackground) -> None:
         self._start_task(self._end_background())

@@ -63,6 +63,12 @@ def add_node_options(parser: Parser) -> None:
     parser.add_argument(
         "--lease", type=seconds_of, metavar="S", help="seconds until a dead node's sessions are free; 10 unless given"
     )
+    parser.add_argument(
+        "--patience",
+        type=seconds_of,
+        metavar="S",
+        help="seconds that a commit waits for the database; as many as --lease unless given",
+    )
 
 
 def store_of(options: argparse.Namespace) -> str:
@@ -105,6 +111,7 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
             (options.node, "--node"),
             (options.node_address, "--node-address"),
             (options.lease, "--lease"),
+            (options.patience, "--patience"),
             (options.direct_store_file, "--direct-store-file"),
             (options.fleet_secret_file, "--fleet-secret-file"),
         ):
@@ -124,9 +131,10 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
             check_address(options.node_address)
     except LocalProtocolError as error:
         raise UsageFailure(str(error)) from error
-    lease = {} if options.lease is None else {"lease_seconds": options.lease}
+    times = {"lease_seconds": options.lease, "patience_seconds": options.patience}
+    given_times = {name: seconds for name, seconds in times.items() if seconds is not None}
     address = (options.node_address or "").rstrip("/")
-    return PostgresStore(conninfo, node=name, address=address, direct=direct or None, **lease)
+    return PostgresStore(conninfo, node=name, address=address, direct=direct or None, **given_times)
 
 
 def store_failure(error: StoreError) -> CommandFailure:

@@ -126,6 +126,8 @@ class TurnAutomaton:
         self._questions: dict[PromptKey, bool] = {}
         self._background: tuple[Background, ...] | UnsetType = UNSET
         self._published = StateChanged("idle")
+        self._before = self._published
+        """The state that was published last when the prompt's insertion began."""
 
     def feed(self, event: Input) -> list[Output]:
         """Feed one input; returns the outputs, in the order in which they must be done."""
@@ -139,8 +141,8 @@ class TurnAutomaton:
     # --- prompts
 
     def _insert(self, event: PromptArrived) -> list[Output]:
-        self.state, self._current = "inserting", (event.prompt,)
-        return [Insert(event.prompt)]
+        self.state, self._current, self._before = "inserting", (event.prompt,), self._published
+        return [Insert(event.prompt, self._changed("running"))]
 
     def _hold(self, event: PromptArrived) -> list[Output]:
         if event.prompt in self._held or event.prompt in (*self._current, *self._dropped):
@@ -155,12 +157,12 @@ class TurnAutomaton:
         if not self._awaits(event):
             return self._illegal(event)
         self.state, self._at_work = "running", True
-        return [*self._answer_inserted(), *self._publish("running"), Start(event.prompt)]
+        return [*self._answer_inserted(), self._publish_inserted(), Start(event.prompt)]
 
     def _abandon(self, event: PromptInserted) -> list[Output]:
         if not self._awaits(event):
             return self._illegal(event)
-        return [*self._answer_inserted(), *self._publish("running"), *self._end("cancelled")]
+        return [*self._answer_inserted(), self._publish_inserted(), *self._end("cancelled")]
 
     def _fail(self, event: InsertionFailed) -> list[Output]:
         if not self._awaits(event):
@@ -288,9 +290,24 @@ class TurnAutomaton:
         error: WorkError | None = None,
         usage: TokenUsage | None = None,
     ) -> list[Output]:
-        background = UNSET if self._background is UNSET else list(self._background)
-        self._published = StateChanged(state, reason, error, background, token_usage=usage)
+        self._published = self._changed(state, reason, error, usage)
         return [PublishState(self._published)]
+
+    def _publish_inserted(self) -> Output:
+        # It was kept with the prompt; a change of the background may have been kept behind it.
+        is_last = self._published is self._before
+        self._published = self._changed("running")
+        return PublishState(self._published, keep=not is_last)
+
+    def _changed(
+        self,
+        state: SessionState,
+        reason: StopReason | None = None,
+        error: WorkError | None = None,
+        usage: TokenUsage | None = None,
+    ) -> StateChanged:
+        background = UNSET if self._background is UNSET else list(self._background)
+        return StateChanged(state, reason, error, background, token_usage=usage)
 
     def _answer_inserted(self) -> list[Output]:
         return [AnswerInserted(prompt) for prompt in self._current if self.rule == "insertion"]

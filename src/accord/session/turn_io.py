@@ -146,9 +146,13 @@ TurnState: TypeAlias = Literal["idle", "inserting", "running", "requires_action"
 
 
 class Insert(msgspec.Struct, frozen=True):
-    """Add the prompt to the conversation and the store, then feed `PromptInserted` or `InsertionFailed`."""
+    """Add the prompt to the conversation and the store, then feed `PromptInserted` or `InsertionFailed`.
+
+    `running` is kept with it, in one step: a log that breaks off behind a prompt says that its turn had begun.
+    """
 
     prompt: PromptKey
+    running: StateChanged
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -203,9 +207,10 @@ class AnswerClosed(msgspec.Struct, frozen=True):
 
 
 class PublishState(msgspec.Struct, frozen=True):
-    """Publish the state; an edition without state updates sends nothing."""
+    """Publish the state; an edition without state updates sends nothing. With `keep=False` it is in the store."""
 
     state: StateChanged
+    keep: bool = True
 
 
 class StopBackground(msgspec.Struct, frozen=True):

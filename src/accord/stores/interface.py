@@ -93,7 +93,10 @@ class Store(Protocol):
     A session has at most one *owner*: the process that acquired it, until it releases it, closes the store or dies. The
     owner alone may write: `append`, `commit`, `patch` and `delete` of every other process fail with `in_use`. A session
     without an owner may be written by every process. Reading, listing and copying need no owner. A process that
-    acquired a session and lost it, because it was deleted and made again, cannot write to it (`not_owned`).
+    acquired a session and lost it, because it was deleted and made again, cannot write to it (`not_owned`). A store may
+    refuse so too after a commit whose result it does not know. An agent releases and acquires a session again after
+    each commit that failed, before it writes anything else: what was sent for the earlier claim must do nothing then,
+    however late it arrives.
 
     A session whose id begins with `DRAFT` (`accord.stores.is_draft`) is a *draft*: a session that is being copied, and
     not whole yet. `get`, `exists` and `list_sessions` pass over it until `publish` gives it its own id. All other

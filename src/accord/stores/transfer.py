@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from accord.errors import StoreError
-from accord.session.event import Event
+from accord.session.event import Event, StateChanged
 from accord.stores.interface import DRAFT, SessionRecord, Store
 
 __all__ = ["SessionSource", "copy_session", "copy_sessions"]
@@ -43,14 +43,18 @@ async def copy_sessions(
     target_principal: str | None = None,
     progress: Callable[[int, str], None] | None = None,
     event_progress: Callable[[int, int], None] | None = None,
+    extend: bool = False,
+    on_cut: Callable[[str], None] | None = None,
 ) -> int:
     """Copy every session of `source` into `target`: record, log and state, the last updated first; returns how many.
 
     With `principal` only that one's; with `target_principal` they belong to that one in the target. Each is copied as
     `copy_session` does it: a copy that breaks off, however it does, is made again by the next call. A session that
-    the target has already, with as many events, is left as it is there. `progress` is called after each with the
-    number so far and the id, `event_progress` meanwhile with the events so far and all of that session. Stop the
-    writers of `source` before: events that follow the copy of a log are not copied.
+    the target has already, with as many events, is left as it is there; with `extend` one that has grown since gets
+    its later events, title and state. `progress` is called after each with the number so far and the id,
+    `event_progress` meanwhile with the events so far and all of that session. Stop the writers of `source` before:
+    events that follow the copy of a log are not copied. `on_cut` is called with the id of each session that was copied
+    in the middle of a turn.
 
     Raises:
         StoreError: One of the stores failed; the sessions before are copied. `session_differs`: all are copied but
@@ -67,7 +71,7 @@ async def copy_sessions(
             owner = record.principal if target_principal is None else target_principal
             wanted = msgspec.structs.replace(record, principal=owner)
             try:
-                is_new = await copy_session(source, target, wanted, event_progress)
+                is_new = await _copied(source, target, wanted, event_progress, on_cut, extend=extend)
             except StoreError as error:
                 if error.reason not in _OF_ONE_SESSION:
                     raise
@@ -89,6 +93,66 @@ async def copy_sessions(
 
 def _left_out(session_id: str) -> StoreError:
     return StoreError(f"the record of {session_id!a} cannot be read", reason="unreadable", session_id=session_id)
+
+
+class _WatchedSource:
+    """A source that notes the last state in the events that were read."""
+
+    def __init__(self, source: SessionSource) -> None:
+        self._source = source
+        self.last_state: str = "idle"
+
+    async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
+        page = await self._source.read_page(session_id, after)
+        for event in page:
+            if isinstance(event, StateChanged):
+                self.last_state = event.state
+        return page
+
+    async def state(self, session_id: str) -> bytes | None:
+        return await self._source.state(session_id)
+
+
+async def _copied(
+    source: SessionSource,
+    target: Store,
+    record: SessionRecord,
+    progress: Callable[[int, int], None] | None,
+    on_cut: Callable[[str], None] | None,
+    *,
+    extend: bool,
+) -> bool:
+    watched, is_new = _WatchedSource(source), True
+    try:
+        is_new = await copy_session(watched, target, record, progress)
+    except StoreError as error:
+        if error.reason != "session_differs" or not extend or not await _extended(watched, target, record):
+            raise
+    if is_new and on_cut is not None and watched.last_state != "idle":
+        on_cut(record.id)
+    return is_new
+
+
+async def _extended(source: SessionSource, target: Store, record: SessionRecord) -> bool:
+    """Append the events that the source has behind the log of the target; False where that is not its beginning."""
+    kept = await target.read(record.id)
+    position = 0
+    await target.acquire(record.id)
+    try:
+        while page := await source.read_page(record.id, position):
+            known = kept[position : position + len(page)]
+            if known != page[: len(known)]:
+                return False
+            position += len(page)
+            if len(known) < len(page):
+                await target.append(record.id, page[len(known) :])
+        if position < len(kept):
+            return False
+        last = await source.state(record.id)
+        await target.patch(record.id, title=record.title, updated_at=record.updated_at, state=last)
+        return True
+    finally:
+        await target.release(record.id)
 
 
 async def copy_session(

@@ -25,6 +25,8 @@ class Proxy:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._held: set[socket.socket] = set()
+        self._let_go = threading.Event()
         self._lock = threading.Lock()
         self._open = threading.Event()
         self._open.set()
@@ -42,6 +44,18 @@ class Proxy:
     def thaw(self) -> None:
         self._open.set()
 
+    def hold(self) -> None:
+        """Forward nothing more of the connections that are open now until `let_go`; new ones pass."""
+        self._let_go.clear()
+        with self._lock:
+            self._held |= {client for client, _ in self._pairs}
+
+    def let_go(self) -> None:
+        """Forward what was held, also where the client has closed the connection since."""
+        with self._lock:
+            self._held.clear()
+        self._let_go.set()
+
     def cut(self) -> None:
         """Reset all connections at the client's side; the server is not told."""
         with self._lock:
@@ -51,6 +65,7 @@ class Proxy:
 
     def close(self) -> None:
         self.thaw()
+        self.let_go()
         # A thread that waits in accept() is not woken by close().
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -70,16 +85,14 @@ class Proxy:
             except OSError:
                 return
             host, port = self._target
+            server = socket.socket(socket.AF_UNIX if host.startswith("/") else socket.AF_INET)
             try:
                 if self.refuses:
                     raise OSError  # noqa: TRY301
-                if host.startswith("/"):
-                    server = socket.socket(socket.AF_UNIX)
-                    server.connect(os.path.join(host, f".s.PGSQL.{port}"))  # noqa: PTH118
-                else:
-                    server = socket.create_connection((host, port))
+                server.connect(os.path.join(host, f".s.PGSQL.{port}") if host.startswith("/") else (host, port))  # noqa: PTH118
             except OSError:
                 _reset(client)
+                server.close()
                 continue
             with self._lock:
                 self._pairs.append((client, server))
@@ -99,6 +112,8 @@ class Proxy:
         try:
             while data := source.recv(1 << 16):
                 self._open.wait()
+                if source in self._held or target in self._held:
+                    self._let_go.wait()
                 if is_request and self._takes("lose_request", data):
                     break
                 if is_request and self._takes("lose_answer_to", data):

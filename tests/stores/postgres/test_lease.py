@@ -353,7 +353,7 @@ def test_a_pooler_that_shares_servers_between_transactions_is_recognised(databas
     class TransactionPool(DatabaseAddress):
         """Every client gets the same server."""
 
-        def connect(self) -> PostgresConnection:
+        def connect(self, seconds: float = 5.0) -> PostgresConnection:  # noqa: ARG002
             return Shared(connected)
 
     class Shared(Pooled):

@@ -163,6 +163,22 @@ async def test_a_frozen_network_is_given_up_in_time(database: Database) -> None:
             assert position in {1, 2}
 
 
+@pytest.mark.long
+async def test_an_outage_of_seconds_is_waited_for_as_long_as_the_lease_lasts(database: Database) -> None:
+    with proxied(database) as proxy:
+        store = PostgresStore(database.through(proxy.port), direct=database.conninfo, lease_seconds=limit(30.0))
+        try:
+            await store.create(record("a"), owned=True)
+            proxy.refuses = True
+            proxy.cut()
+            appending = asyncio.create_task(store.append("a", words(1)))
+            await asyncio.sleep(7.0)
+            proxy.refuses = False
+            assert await appending == 1
+        finally:
+            await store.close()
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

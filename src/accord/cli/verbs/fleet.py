@@ -37,6 +37,8 @@ EXAMPLES = """\
 The database is that of --store-file, or of ACCORD_STORE. `drain` asks a node to end: it takes no new connections, lets
 open turns come to their end, and hands its sessions over. FILE is a session database in SQLite.
 """
+# So many sessions that were copied in the middle of a turn are named.
+_NAMED = 5
 NODE_HEADS = (own("node"), own("sessions"), own("state"), own("lease"), own("version"), own("started"), own("address"))
 SESSION_HEADS = (own("session"), own("principal"), own("node"), own("used"), own("events"), own("title"))
 
@@ -205,8 +207,11 @@ async def _copied(store: PostgresStore, options: argparse.Namespace, *, outward:
     def show_events(done: int, count: int) -> None:
         progress.show(filled("{} sessions, and {} of {} events of the next", copied, done, count))
 
+    cut: list[str] = []
     file = SqliteStore(options.name)
-    copy = functools.partial(copy_sessions, progress=show_session, event_progress=show_events)
+    copy = functools.partial(
+        copy_sessions, progress=show_session, event_progress=show_events, extend=outward, on_cut=cut.append
+    )
     try:
         if outward:
             count = await copy(store, file, principal=options.principal)
@@ -216,6 +221,9 @@ async def _copied(store: PostgresStore, options: argparse.Namespace, *, outward:
         progress.stop()
         await file.close()
     put(filled("{} sessions were copied", count))
+    if cut:
+        some = ", ".join(cut[:_NAMED])
+        remark(filled("{} of them in the middle of a turn, which the copy has in part: {}", len(cut), some))
     return Status.DONE
 
 

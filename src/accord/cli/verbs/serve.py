@@ -46,6 +46,8 @@ store are a fleet: any of them takes any client (docs/fleet.md).
 """
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
+# The files of a server beside the sockets of its clients: those of its libraries, its store and its sessions.
+OTHER_FILES = 256
 TOKEN_VARIABLE = "ACCORD_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -231,7 +233,24 @@ def _limits(options: argparse.Namespace) -> HostLimits:
         changes["sessions_per_principal"] = options.max_sessions
     if options.grace is not None:
         changes["grace_seconds"] = options.grace
-    return replace(HostLimits(), **changes)
+    limits = replace(HostLimits(), **changes)
+    if options.max_connections is not None or options.node:
+        _check_files(limits.connections)
+    return limits
+
+
+def _check_files(connections: int) -> None:
+    """Say so where the system lets this process have fewer sockets than connections."""
+    try:
+        import resource  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        return
+    allowed, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], connections + OTHER_FILES
+    if allowed not in {resource.RLIM_INFINITY, -1} and allowed < needed:
+        advice = own("raise that limit (ulimit -n, LimitNOFILE)")
+        remark(
+            filled("this process may open {} files, {} connections need {}: {}", allowed, connections, needed, advice)
+        )
 
 
 def _store(options: argparse.Namespace, command: Sequence[str] | None) -> PostgresStore | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import select
+import selectors
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -33,6 +33,8 @@ Row = tuple[Any, ...]
 
 FIRST_PAUSE_SECONDS = 0.02
 MAX_PAUSE_SECONDS = 1.0
+# A statement gets so much of the time, or a third of it where that is more.
+FULL_TRY_SECONDS = 5.0
 # Another client of a pooler may take the server that the check looks for, so the check is repeated.
 _POOLER_LOOKS = 3
 _POOLER_SECONDS = 1.0
@@ -66,12 +68,16 @@ class DatabaseAddress:
             added["target_session_attrs"] = "read-write"
         # The texts among binary values are UTF-8.
         self._conninfo = make_conninfo(**{**added, **values, "client_encoding": "UTF8"})
+        self._has_limit = "connect_timeout" in values
         place = str(values.get("host") or values.get("hostaddr") or "localhost")
         port = f":{values['port']}" if values.get("port") else ""
         self.where = f"{place}{port}/{values.get('dbname') or values.get('user') or ''}"
 
-    def connect(self) -> PostgresConnection:
-        connected = _BoundedConnection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+    def connect(self, seconds: float = math.inf) -> PostgresConnection:
+        """Connect within a time, of two seconds at least, unless the connection string has one."""
+        has_limit = self._has_limit or seconds == math.inf
+        limit: dict[str, Any] = {} if has_limit else {"connect_timeout": math.ceil(seconds)}
+        connected = _BoundedConnection.connect(self._conninfo, autocommit=True, prepare_threshold=None, **limit)
         return PostgresConnection(connected)
 
     def require_own_process(self, connection: PostgresConnection) -> None:
@@ -220,7 +226,11 @@ class PostgresConnection:
         """Sleep until the server has sent something, or closed; False after the time or a byte at `wake`."""
         try:
             own = self._connected.fileno()
-            ready, _, _ = select.select([own, wake], [], [], max(seconds, 0.0))
+            # Not `select.select`, which takes no descriptor above 1023.
+            with selectors.DefaultSelector() as selector:
+                for descriptor in (own, wake):
+                    selector.register(descriptor, selectors.EVENT_READ)
+                ready = {key.fd for key, _ in selector.select(max(seconds, 0.0))}
         except (psycopg.Error, OSError, ValueError):
             return True
         if wake in ready:
@@ -246,8 +256,8 @@ class PostgresConnection:
 class PersistentConnection:
     """A connection that is opened at its first use and again after each loss; for one thread at a time.
 
-    `prepare` runs on every new connection. A call waits up to `patience_seconds` for a server that is away; in an
-    outage that has lasted longer, every call tries once.
+    `prepare` runs on every new connection. A call waits up to `patience_seconds` for a server that is away or does not
+    answer, and tries again on another connection meanwhile; in an outage that has lasted longer, every call tries once.
     """
 
     def __init__(
@@ -257,7 +267,7 @@ class PersistentConnection:
         prepare: Callable[[PostgresConnection], None] | None = None,
     ) -> None:
         self._address = address
-        self._patience_seconds = patience_seconds
+        self.patience_seconds = patience_seconds
         self._prepare = prepare
         self._connection: PostgresConnection | None = None
         self._away_since: float | None = None
@@ -267,8 +277,16 @@ class PersistentConnection:
         """The connection as it is now; None before the first use and after a loss."""
         return self._connection
 
-    def run(self, job: Callable[[PostgresConnection, bool], T], *, patience_seconds: float | None = None) -> T:
+    def run(
+        self,
+        job: Callable[[PostgresConnection, bool], T],
+        *,
+        patience_seconds: float | None = None,
+        repeats_slow: bool = True,
+    ) -> T:
         """Do a job, again after a lost connection or a deadlock: then it is called with True.
+
+        With `repeats_slow` one that gets no answer is given a part of the time, and tried again on another connection.
 
         A job that is called with True must expect that its statements took effect before: the connection may have
         been lost between the commit and its answer.
@@ -276,16 +294,18 @@ class PersistentConnection:
         Raises:
             StoreError: It failed, or the server was away for too long.
         """
-        patience = self._patience_seconds if patience_seconds is None else patience_seconds
+        patience = self.patience_seconds if patience_seconds is None else patience_seconds
         now = time.monotonic()
         deadline = max(now, (now if self._away_since is None else self._away_since) + patience)
         # Also the only try of an outage gets time to answer.
-        expires = max(deadline, now + min(patience, 1.0))
+        last = max(deadline, now + min(patience, 1.0))
+        # A statement that hangs on one connection may pass on another one.
+        each = max(patience / 3, min(patience / 2, FULL_TRY_SECONDS)) if repeats_slow else patience
         pause = FIRST_PAUSE_SECONDS
         again = False
         while True:
             try:
-                result = job(self._opened(expires), again)
+                result = job(self._opened(min(last, time.monotonic() + each)), again)
             except (psycopg.Error, OSError, _Expired) as error:
                 failure = self._handle(error)
                 if not failure.again or time.monotonic() + pause >= deadline:
@@ -304,7 +324,7 @@ class PersistentConnection:
 
     def _opened(self, expires: float) -> PostgresConnection:
         if self._connection is None:
-            connection = self._address.connect()
+            connection = self._address.connect(expires - time.monotonic())
             try:
                 connection.set_deadline(expires)
                 if self._prepare is not None:
@@ -319,7 +339,7 @@ class PersistentConnection:
     def _handle(self, error: Exception) -> StatementFailure:
         connection = self._connection
         if isinstance(error, _Expired):
-            failure = StatementFailure("slow", is_lost=True)
+            failure = StatementFailure("slow", is_lost=True, again=True)
         else:
             is_broken = connection is None or connection.is_broken or isinstance(error, OSError)
             failure = failure_of(getattr(error, "sqlstate", None), str(error), is_broken=is_broken)

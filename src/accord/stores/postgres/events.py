@@ -4,12 +4,13 @@ An append is one statement, and so one transaction: it locks the row of each ses
 caller's, counts the positions from that row, writes the events and sends one notification, which PostgreSQL delivers
 when the transaction is committed. Events of one session that need several rows have a transaction of their own. A
 connection that is lost before the answer leaves open whether it was: the next try locks the rows, behind the lost
-transaction, and looks for the append id.
+transaction, looks for the append id and raises the epoch, so that the lost statement does nothing when it arrives late.
 """
 
 from __future__ import annotations
 
 import functools
+import time
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ __all__ = ["EventTable", "SessionAppend"]
 
 # The notification of one statement names them all, in less than 8000 bytes.
 _SESSIONS_AT_ONCE = 150
+# Where the time of a batch is over, the first of its sessions still gets a try.
+MIN_TRY_SECONDS = 0.25
 
 
 class SessionAppend:
@@ -47,6 +50,10 @@ class SessionAppend:
     def __init__(self, session_id: str, fence: Fence) -> None:
         self.session_id = session_id
         self.fence = fence
+        self.raised: Fence | None = None
+        """The fence with the epoch that a repeated try has left."""
+        self.is_unsure = False
+        """Whether it failed, and a statement of it may still arrive at the server."""
         self.queued: list[QueuedEvents] = []
 
     @functools.cached_property
@@ -123,21 +130,32 @@ class EventTable:
     ) -> dict[str, StoreError]:
         append_id = uuid.uuid4()
         errors: dict[str, StoreError] = {}
+        end = time.monotonic() + writing.patience_seconds
         try:
             left, repeated = writing.run(
                 lambda connection, again: self._try(connection, appends, append_id, again=again)
             )
         except StoreError as error:
+            for each in appends:
+                each.is_unsure = writing.connection is None
             return {each.session_id: error for each in appends}
+        outage: StoreError | None = None
         for append in left:
 
             def append_one(connection: PostgresConnection, again: bool, append: SessionAppend = append) -> None:  # noqa: FBT001
                 self._append_one(connection, append, append_id, is_dead, repeated=repeated or again)
 
+            seconds = end - time.monotonic()
+            if outage is not None and seconds <= 0:
+                # All of them have waited together.
+                append.is_unsure, errors[append.session_id] = repeated, outage
+                continue
             try:
-                writing.run(append_one)
+                writing.run(append_one, patience_seconds=max(seconds, MIN_TRY_SECONDS))
             except StoreError as error:
-                errors[append.session_id] = error
+                is_lost = writing.connection is None
+                append.is_unsure, errors[append.session_id] = repeated or is_lost, error
+                outage = error if is_lost else outage
         return errors
 
     def _try(
@@ -183,7 +201,8 @@ class EventTable:
     ) -> None:
         """Append to one session in a transaction that locks it first; finds a lost commit, or why it is refused."""
         session_id, fence = append.session_id, append.fence
-        head = None
+        head: int | None = None
+        epoch: int | None = None
         try:
             with connection.transaction():
                 if repeated:
@@ -191,12 +210,13 @@ class EventTable:
                     connection.rows(
                         f"select from {self._schema}.sessions where id = %s for update", [escaped(session_id)]
                     )
-                    head = self._found(connection, session_id, append_id)
+                    head, epoch = self._found(connection, append, append_id)
                 if head is None:
                     row = self._sessions.nodes.lock_session(connection, session_id, "head, epoch", fence)
                     if row is None:
                         raise unknown_session(session_id)
-                    head = self._insert(connection, append, append_id, row)
+                    epoch = int(row[2]) + (repeated and fence.epoch is not None)
+                    head = self._insert(connection, append, append_id, (*row[:2], epoch))
         except StaleClaim:
             raise not_owned(session_id) from None
         except OwnedBy as owned:
@@ -204,16 +224,20 @@ class EventTable:
                 raise in_use(session_id) from None
             self._append_one(connection, append, append_id, is_dead, repeated=repeated)
             return
+        if repeated and fence.epoch is not None:
+            append.raised = Fence(fence.incarnation, epoch)
         append.settle(head)
 
-    def _found(self, connection: PostgresConnection, session_id: str, append_id: uuid.UUID) -> int | None:
-        """The last position of an append that was committed before, if it was."""
+    def _found(
+        self, connection: PostgresConnection, append: SessionAppend, append_id: uuid.UUID
+    ) -> tuple[int | None, int | None]:
+        """The last position of an append that was committed before, if it was, and the epoch that it left."""
         sql = (
-            f"select max(e.last) from {self._schema}.sessions s join {self._schema}.events e on e.session = s.number "
-            "where s.id = %s and e.append_id = %s"
+            f"select max(e.last), max(e.epoch) from {self._schema}.sessions s "
+            f"join {self._schema}.events e on e.session = s.number where s.id = %s and e.append_id = %s"
         )
-        row = connection.row(sql, [escaped(session_id), append_id])
-        return None if row is None or row[0] is None else int(row[0])
+        row = connection.row(sql, [escaped(append.session_id), append_id])
+        return (None, None) if row is None or row[0] is None else (int(row[0]), int(row[1]))
 
     def _insert(
         self, connection: PostgresConnection, append: SessionAppend, append_id: uuid.UUID, row: tuple[Any, ...]
@@ -224,8 +248,8 @@ class EventTable:
             head += count
             values = [number, head, count, epoch, append_id, texts]
             connection.rows(f"insert into {self._schema}.events values (%s, %s, %s, %s, %s, %s)", values)
-        sql = f"update {self._schema}.sessions set head = %s, prompted = prompted or %s where number = %s"
-        connection.rows(sql, [head, has_prompt(lines), number])
+        sql = f"update {self._schema}.sessions set head = %s, epoch = %s, prompted = prompted or %s where number = %s"
+        connection.rows(sql, [head, epoch, has_prompt(lines), number])
         connection.rows("select pg_notify(%s, %s)", [self._channel, f"{number} {head}"])
         return int(head)
 

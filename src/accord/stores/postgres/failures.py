@@ -34,7 +34,10 @@ class StatementFailure(NamedTuple):
 
 _SENTENCES = {
     "away": "PostgreSQL cannot be reached: check that the server runs and that the address is right",
-    "slow": "PostgreSQL did not answer in time: look for a lock or a load there, or allow more with patience_seconds",
+    "slow": (
+        "PostgreSQL did not answer in time: look for a lock or a load there, or allow more with patience_seconds "
+        "(--patience)"
+    ),
     "full": "the disk of PostgreSQL is full: free some space there and try again",
     "read_only": "PostgreSQL is read-only here: connect to the primary, or name all servers in the connection string",
     "busy": "PostgreSQL has too much to do at once: allow more connections, or try again later",

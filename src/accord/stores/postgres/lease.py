@@ -35,13 +35,17 @@ T = TypeVar("T")
 
 
 class _Claim:
-    """How often a session was acquired in this process, and with which epoch; None: it was lost."""
+    """How often a session was acquired in this process, and with which epoch; None: it was lost.
 
-    __slots__ = ("count", "epoch")
+    One that was given up is this process's until it is released, and nothing more is written with it.
+    """
+
+    __slots__ = ("count", "epoch", "is_given_up")
 
     def __init__(self, epoch: int) -> None:
         self.count = 1
         self.epoch: int | None = epoch
+        self.is_given_up = False
 
 
 class NodeLease:
@@ -65,7 +69,7 @@ class NodeLease:
         self._nodes = nodes
         self._record = record
         self._seconds = lease_seconds
-        self._number = 0
+        self._number = secrets.randbits(62)
         self._claims: dict[str, _Claim] = {}
         # Guards the claims, the incarnation and its end; never held while a statement runs.
         self._state = threading.Condition()
@@ -94,7 +98,6 @@ class NodeLease:
             record = msgspec.structs.replace(self._record, incarnation=incarnation)
             with self._connecting:
                 # The lock first: no process may see the node without it and take it for dead.
-                self._number = secrets.randbits(63)
                 self._connection.close()
                 started = time.monotonic()
                 self._run(
@@ -146,7 +149,7 @@ class NodeLease:
             claim = self._claims.get(session_id)
             if claim is None:
                 return Fence(self.incarnation)
-            if claim.epoch is None:
+            if claim.epoch is None or claim.is_given_up:
                 raise not_owned(session_id)
             return Fence(self.incarnation, claim.epoch)
 
@@ -158,6 +161,20 @@ class NodeLease:
                 return
             claim.epoch = None
         self._report(frozenset([session_id]))
+
+    def give_up(self, session_id: str) -> None:
+        """Write nothing more with the claim on a session: the next one gets another epoch."""
+        with self._state:
+            claim = self._claims.get(session_id)
+            if claim is not None:
+                claim.is_given_up = True
+
+    def raise_epoch(self, session_id: str, fence: Fence) -> None:
+        """Go on with the epoch that an append has left."""
+        with self._state:
+            claim = self._claims.get(session_id)
+            if claim is not None and claim.epoch is not None and fence.incarnation == self.incarnation:
+                claim.epoch = fence.epoch
 
     def lose(self) -> None:
         """Lose the lease: the database says that it is over."""
@@ -305,8 +322,15 @@ class NodeLease:
         return self._connection.run(lambda connection, _: job(connection), patience_seconds=patience_seconds)
 
     def _hold_lock(self, connection: PostgresConnection) -> None:
-        """On every new connection: the advisory lock by which others see that this process lives."""
+        """On every new connection: the advisory lock by which others see that this process lives.
+
+        It is another one each time, with a higher number: the server may still hold that of a connection that it does
+        not know to be lost.
+        """
+        self._number += 1
         connection.rows("select pg_advisory_lock(%s)", [self._number])
+        if self.incarnation:
+            self._nodes.set_lock(connection, self.incarnation, self._number)
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):

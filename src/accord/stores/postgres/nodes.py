@@ -121,7 +121,7 @@ class NodeTable:
             f"insert into {schema}.nodes "
             "(incarnation, name, address, version, lock, lease_seconds, until, draining, timeline) "
             f"values (%s, %s, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s), %s, {_TIMELINE}) "
-            "on conflict (incarnation) do nothing",
+            f"on conflict (incarnation) do update set lock = greatest({schema}.nodes.lock, excluded.lock)",
             [record.incarnation, record.name, record.address, record.version, lock, seconds, seconds, record.draining],
         )
 
@@ -132,6 +132,11 @@ class NodeTable:
             f"timeline = {_TIMELINE} where incarnation = %s and until > clock_timestamp() returning 1"
         )
         return connection.row(sql, [seconds, incarnation]) is not None
+
+    def set_lock(self, connection: PostgresConnection, incarnation: str, lock: int) -> None:
+        """Raise the number of the advisory lock, which the connection holds already; a late lower one does nothing."""
+        sql = f"update {self._schema}.nodes set lock = greatest(lock, %s) where incarnation = %s"
+        connection.rows(sql, [lock, incarnation])
 
     def end(self, connection: PostgresConnection, incarnation: str) -> None:
         """End a lease now."""
@@ -212,8 +217,11 @@ class NodeTable:
         row = connection.row(sql, [incarnation])
         return row is not None and bool(row[0])
 
-    def claim(self, connection: PostgresConnection, session_id: str, incarnation: str) -> int | None:
-        """Make an incarnation the owner; returns the epoch, a new one where it was not. None: no such session.
+    def claim(self, connection: PostgresConnection, session_id: str, fence: Fence) -> int | None:
+        """Make an incarnation the owner; returns the epoch, a new one unless it is that of the fence.
+
+        None: there is no such session. An incarnation that owns it with an epoch that it does not use any more gets a
+        new one too: statements of the old one may still be on their way.
 
         Raises:
             OwnedBy: Another process owns it.
@@ -225,10 +233,11 @@ class NodeTable:
             if row is None:
                 return None
             owner, epoch, number = row
+            incarnation = fence.incarnation
             self.require(connection, incarnation)
-            if owner == incarnation:
+            if (owner, epoch) == fence:
                 return int(epoch)
-            if owner is not None and self.lasts(connection, owner):
+            if owner not in {None, incarnation} and self.lasts(connection, owner):
                 raise OwnedBy(session_id, owner)
             sql = f"update {self._schema}.sessions set epoch = epoch + 1, owner = %s where number = %s returning epoch"
             claimed = connection.rows(sql, [incarnation, number])

@@ -43,10 +43,14 @@ class PostgresStore(PostgresWriter):
     `conninfo` is a connection string (`postgresql://…` or `host=… dbname=…`); it is never part of an error or a log.
     `node` names this process in a fleet and `address` is where other nodes reach it; of two processes with one name
     that live at the same time the second is refused (`name_taken`). A session that this process acquires is its own as
-    long as it renews its lease of `lease_seconds`; `on_lost` reports the sessions of a lost lease. A call waits up to
-    `patience_seconds` for a server that is away or does not answer. Where `conninfo` leads through a transaction
+    long as it renews its lease of `lease_seconds`; `on_lost` reports the sessions of a lost lease. A call that changes
+    something waits up to `patience_seconds`, as long as the lease unless given, for a server that is away or does not
+    answer, and is repeated meanwhile; reads wait for five seconds at most. Where `conninfo` leads through a transaction
     pooler, `direct` is the connection string of the server itself, for the lease and the notifications. `schema` is the
     PostgreSQL schema of all tables, which are made at the first call.
+
+    An append whose result is not known when the time is over gives up the claim on its session: further writes to it
+    fail with `not_owned` until it was released and acquired again.
     """
 
     def __init__(
@@ -56,10 +60,11 @@ class PostgresStore(PostgresWriter):
         node: str = "",
         address: str = "",
         lease_seconds: float = 10.0,
-        patience_seconds: float = 5.0,
+        patience_seconds: float | None = None,
         direct: str | None = None,
         schema: str = "accord",
     ) -> None:
+        patience_seconds = lease_seconds if patience_seconds is None else patience_seconds
         if lease_seconds <= 0 or patience_seconds <= 0:
             raise ValueError("lease_seconds and patience_seconds must be positive")
         record = NodeRecord("", node, address)
@@ -328,7 +333,7 @@ class PostgresStore(PostgresWriter):
         address = self._address(self._direct)
         from accord.stores.postgres.listener import CommitListener  # noqa: PLC0415 - needs the driver
 
-        return CommitListener(address, self._schema, self._patience_seconds, self._prepare)
+        return CommitListener(address, self._schema, self._short_patience, self._prepare)
 
     def _disconnect(self) -> None:
         """At the end of the program: close the connections; those of a parent are not a forked child's."""

@@ -34,6 +34,8 @@ __all__ = ["PostgresWriter"]
 T = TypeVar("T")
 
 _READERS = 2
+# How long a call waits at most that may be made again, or that the end of the lease makes needless: a read, a release.
+MAX_SHORT_PATIENCE_SECONDS = 5.0
 # How many owners of one session may turn out to be dead, one after the other, while it is being claimed.
 _MAX_DEAD_OWNERS = 3
 # How many leases may end while one call is under way.
@@ -60,6 +62,7 @@ class PostgresWriter(RoundWriter):
         self._node = node
         self._lease_seconds = lease_seconds
         self._patience_seconds = patience_seconds
+        self._short_patience = min(patience_seconds, MAX_SHORT_PATIENCE_SECONDS)
         self._nodes = NodeTable(self._schema)
         self._sessions = SessionTable(self._schema, self._nodes)
         self._events = EventTable(self._schema, self._sessions)
@@ -104,7 +107,9 @@ class PostgresWriter(RoundWriter):
     # --- on a reading thread
 
     def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
-        return self._connect().run(lambda connection, _: job(connection))
+        return self._connect().run(
+            lambda connection, _: job(connection), patience_seconds=self._short_patience, repeats_slow=False
+        )
 
     def _end_reading(self) -> None:
         self._reader.shutdown()
@@ -130,10 +135,18 @@ class PostgresWriter(RoundWriter):
                 appends[session_id].queued.append(queued)
         if appends:
             errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
-        for session_id, refusal in errors.items():
-            if refusal.reason == "not_owned" and self._lease is not None:
-                self._lease.lose_one(session_id)
+        if self._lease is not None:
+            for append in appends.values():
+                self._note_result(self._lease, append, errors.get(append.session_id))
         return errors
+
+    def _note_result(self, lease: NodeLease, append: SessionAppend, refusal: StoreError | None) -> None:
+        if append.raised is not None:
+            lease.raise_epoch(append.session_id, append.raised)
+        elif refusal is not None and refusal.reason == "not_owned":
+            lease.lose_one(append.session_id)
+        elif append.is_unsure:
+            lease.give_up(append.session_id)
 
     def _is_dead(self, connection: PostgresConnection, owned: OwnedBy) -> bool:
         return self._nodes.end_if_dead(connection, owned.incarnation)
@@ -220,10 +233,8 @@ class PostgresWriter(RoundWriter):
     def _take(self, session_id: str) -> bool:
         def take(lease: NodeLease, incarnation: str) -> bool:
             # A claim that was lost must be released first: its holder could write with the new one.
-            lease.fence(session_id)
-            claimed = self._despite_dead_owners(
-                lambda connection: self._nodes.claim(connection, session_id, incarnation)
-            )
+            held = lease.fence(session_id)
+            claimed = self._despite_dead_owners(lambda connection: self._nodes.claim(connection, session_id, held))
             if claimed is None:
                 raise unknown_session(session_id)
             try:
@@ -249,7 +260,10 @@ class PostgresWriter(RoundWriter):
         with self._lease.changes:
             fence = self._lease.let_go(session_id)
             if fence is not None:
-                self._writing().run(lambda connection, _: self._nodes.release(connection, session_id, fence))
+                self._writing().run(
+                    lambda connection, _: self._nodes.release(connection, session_id, fence),
+                    patience_seconds=self._short_patience,
+                )
 
     def _lost(self, sessions: frozenset[str]) -> None:
         """Called on the thread that noticed the loss."""
