@@ -43,8 +43,10 @@ def text_files(folder: str) -> list[str]:
 
 async def show_plan(turn: accord.agent.Turn, *, done: int) -> None:
     """Send the whole plan again, with `done` completed steps."""
-    status = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
-    await turn.plan(accord.PlanEntry(step, state) for step, state in zip(STEPS, status, strict=False))
+    await turn.plan(
+        accord.PlanEntry(step, "completed" if at < done else "in_progress" if at == done else "pending")
+        for at, step in enumerate(STEPS)
+    )
 
 
 async def search(turn: accord.agent.Turn, name: str) -> list[accord.Location]:

@@ -286,7 +286,7 @@ class ChatApp(ChatScreen):
         self.timeline.anchor()
 
     def _questions(self, text: str) -> bool:
-        """Whether a prompt begins with a command that nobody has: the first time it goes back to the user."""
+        """Whether a prompt begins with an unknown command: the first time it goes back to the user."""
         found = unknown_command(text, self._commands())
         if found is None or text == self._questioned:
             self._questioned = ""
