@@ -24,6 +24,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     await turn.set_title(f"Looking for {turn.text}")
     await turn.think(f"The user looks for {turn.text!r}. I will read every text file here.")
     await show_plan(turn, done=0)
+    names: list[str] = []
     async with turn.tool("List the files", kind="search", input={"pattern": "*.txt"}) as tool:
         names = text_files(turn.session.cwd)
         await tool.complete("\n".join(names), output=names)

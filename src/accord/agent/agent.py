@@ -103,6 +103,9 @@ class AsgiApplication(Protocol):
     async def close(self) -> None:
         """End all connections."""
 
+    def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Await this once when the application is closed, for example to close the store of its agent."""
+
 
 class Agent:
     """An agent: register handlers, then `run` it.

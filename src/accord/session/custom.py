@@ -1,4 +1,4 @@
-"""Values that the specification lets authors extend: the type of an author's own ones, and the check of what is written.
+"""Values that the specification lets authors extend: the type of an author's own, and the check of what is written.
 
 A value that a peer sent may be any text, and is passed on as it is: nothing of a peer is checked here.
 """

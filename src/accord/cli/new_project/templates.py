@@ -19,8 +19,8 @@ agent = accord.Agent("$name", version="0.1.0")
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
     """Answer one prompt; what to do instead is in Accord's guide to writing an agent."""
+    words = len(turn.text.split())
     async with turn.tool("Count the words", kind="think") as tool:
-        words = len(turn.text.split())
         await tool.complete(f"{words} words")
     await turn.say(f"That was {words} words: {turn.text}")
 
