@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import accord
 from accord.check import Options, Report, check_agent, editions_of
 from accord.check.rule import EDITIONS, EditionName
 from tests.coder.llm import FakeModel, Line, Say, ToolInvocation, serve
@@ -146,11 +145,8 @@ async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: P
 
 
 async def test_an_agent_without_use_for_mcp_servers_is_accused_of_nothing_in_v1() -> None:
-    agent = accord.Agent("shout", store=None)
-    agent.prompt(lambda turn: turn.say(turn.text.upper()))
-    report = await check_agent(
-        agent, Options(edition="v1", only=("ACCORD-MCP-002",), timeout_seconds=1, turn_seconds=5)
-    )
+    options = Options(edition="v1", only=("ACCORD-MCP-002",), timeout_seconds=1, turn_seconds=5)
+    report = await check_agent([PYTHON, str(ROOT / "examples/agents/echo.py")], options)
     (outcome,) = [each for each in report.outcomes if each.rule.id == "ACCORD-MCP-002"]
     assert (outcome.status, wrong(report)) == ("PASS", [])
 
