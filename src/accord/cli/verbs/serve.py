@@ -24,6 +24,7 @@ from accord.cli.target import approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, own
 from accord.errors import LocalProtocolError, StoreError
+from accord.version import install_line
 
 if TYPE_CHECKING:
     from accord.serve import AgentApplication, Authenticate, HostLimits
@@ -120,7 +121,7 @@ def _need_extra() -> None:
         import_module("accord.serve.runner")
     except ModuleNotFoundError as error:
         message = f"accord serve needs a package that is not installed ({error.name})"
-        raise UsageFailure(message, advice="Type: pip install 'accord[serve]', in a clone '.[serve]'") from error
+        raise UsageFailure(message, advice=f"Type {install_line('serve')}") from error
 
 
 def _serve(
