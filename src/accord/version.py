@@ -7,12 +7,12 @@ NOT_PUBLISHED = "Accord is not on a package index yet"
 
 
 def install_line(extra: str) -> str:
-    """What installs an extra, for a message that it is missing."""
+    """The line that installs an extra, for a message that it is missing."""
     return f"in a clone ({NOT_PUBLISHED}): pip install '.[{extra}]'"
 
 
 def own_requirement(extra: str) -> str:
-    """What pip takes as this very copy of Accord with an extra; a name alone where it came from an index."""
+    """A requirement that is this very copy of Accord with an extra; a name alone where it came from an index."""
     import json  # noqa: PLC0415 - `--version` needs neither
     from importlib.metadata import distribution  # noqa: PLC0415
 

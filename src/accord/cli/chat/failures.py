@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from accord.cli.fault import failure_of, session_failure, unforeseen
+from accord.cli.fault import data_for_people, failure_of, session_failure, unforeseen
 from accord.cli.show.presentation import Note, stop_note
 from accord.cli.status import CommandFailure, stderr_tail
 from accord.cli.stray_output import StrayOutput
@@ -115,9 +115,10 @@ def _detail(error: Exception, failure: CommandFailure, stderr: Sequence[SafeText
         tail = [prose_line(line) for line in stderr[-STDERR_LINES:]]
     if tail:
         return joined([own("stderr ended with:"), *tail], own("\n"))
-    if not isinstance(error, RequestError) or error.data is None or _is_in(failure.message, error.data):
+    data = data_for_people(error) if isinstance(error, RequestError) else None
+    if data is None or _is_in(failure.message, data):
         return EMPTY
-    return _pretty(error.data)
+    return _pretty(data)
 
 
 def _is_in(message: str, data: Any) -> bool:

@@ -8,6 +8,7 @@ import ipaddress
 import logging
 import os
 import secrets
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from accord.adapters.import_string import ImportString, is_import_string
 from accord.cli.fleet_options import SECRET_VARIABLE, add_node_options, fleet_secret, node_store, store_failure
 from accord.cli.options import Parser, add_log_option, count_of, log_writer, seconds_of, split_command
 from accord.cli.show.screen import put
-from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark
+from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark, show_line
 from accord.cli.target import approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, own
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from accord.serve import AgentApplication, Authenticate, HostLimits
     from accord.stores import PostgresStore
 
-USAGE = """accord serve AGENT [--host H] [--port N] [--token-file FILE] [--tls-cert FILE --tls-key FILE] [options]
+USAGE = """accord serve AGENT [options]
        accord serve [options] -- COMMAND...
        accord serve AGENT --store-file FILE --node NAME [--node-address URL] [--fleet-secret-file FILE] [options]
        accord serve --token-file FILE --add-token NAME [--expires DAYS] [--token-root DIR]"""
@@ -45,6 +46,7 @@ connection has a process of its own. Without --token-file there is one token: th
 which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one
 store are a fleet: any of them takes any client (docs/fleet.md).
 """
+BRIEF = ("--host", "--port", "--root", "--token-file", "--add-token", "--tls-cert", "--tls-key")
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
 TOKEN_VARIABLE = "ACCORD_SERVE_TOKEN"  # noqa: S105 - the name of a variable
@@ -61,7 +63,7 @@ class _NoSecrets(argparse.Action):
 
 
 def _parser() -> Parser:
-    parser = Parser("serve", USAGE, "Serve an agent over WebSocket and streamable HTTP.", EXAMPLES)
+    parser = Parser("serve", USAGE, "Serve an agent over WebSocket and streamable HTTP.", EXAMPLES, BRIEF)
     parser.add_argument("agent", nargs="?", metavar="AGENT", help="a name, or MODULE:ATTRIBUTE")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 127.0.0.1 unless given")
     parser.add_argument("--port", type=count_of, default=DEFAULT_PORT, help="0 takes any free port; 8765 unless given")
@@ -142,6 +144,9 @@ def _serve(
         remark(filled("serving at ws{}://{}:{}/acp and http{}://{}:{}/acp", scheme, shown, port, scheme, shown, port))
         if token:
             remark(filled("the token, which is shown only now: {}", exact(token)))
+            root, url = shlex.quote(str(Path(options.root or ".").resolve())), f"ws{scheme}://{shown}:{port}/acp"
+            remark(own("to talk to it, in another terminal:"))
+            show_line(filled('cd {} && ACCORD_TOKEN={} accord run {} "hello"', exact(root), exact(token), url))
 
     listener = Listener(
         options.host, options.port, options.tls_cert, options.tls_key, options.drain or Listener.drain_seconds
