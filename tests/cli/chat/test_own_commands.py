@@ -83,6 +83,7 @@ def test_an_alias_is_the_agents_command_where_the_agent_has_one_of_that_name() -
         ("/exti", ("exti", "exit")),
         ("/hlep me", ("hlep", "help")),
         ("/reviwe", ("reviwe", "review")),
+        ("/quti", ("quti", "quit")),
         ("/nosuch", ("nosuch", None)),
         ("/compact\nand more", ("compact", None)),
         ("/review now", None),

@@ -74,7 +74,7 @@ def unknown_command(text: str, commands: Sequence[Command]) -> tuple[str, str | 
     names = NAMES.union(command.name for command in commands)
     if named is None or named[1] in names:
         return None
-    return named[1], next(iter(get_close_matches(named[1], sorted(names), 1, 0.6)), None)
+    return named[1], next(iter(get_close_matches(named[1], sorted({*names, *ALIASES}), 1, 0.6)), None)
 
 
 @dataclass(frozen=True, slots=True, order=True)
