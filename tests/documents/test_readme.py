@@ -86,6 +86,16 @@ def is_rounded(shown: str, recorded: str) -> bool:
     return any(number == float(f"{each:.{digits}g}") for each in (exact, exact / 1000))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="lines are typed into /bin/sh: run it on Linux")
+def test_the_agent_that_asks_first_writes_only_if_it_may(tmp_path: Path) -> None:
+    project = ProjectFolder(tmp_path)
+    assert project.write("# notes.py\n" + programs()["notes.py"])
+    lines = [f'accord run "buy tea" {rule} -o final -- python notes.py' for rule in ("--deny edit", "--allow edit")]
+    printed = [output[0] for _, output in project.type("".join(f"$ {line}\n" for line in lines))]
+    assert printed == ["Then I leave it.", "Noted."]
+    assert (project.folder / "note.txt").read_text(encoding="utf-8") == "buy tea"
+
+
 def test_the_install_lines_name_every_extra_but_that_of_contributors() -> None:
     section = text().split("\n## Install\n")[1].split("\n## ")[0]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
