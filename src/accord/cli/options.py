@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from accord.cli.status import UsageFailure, remark
@@ -49,6 +48,8 @@ def named_action(verb: str, word: str, known: Iterable[str]) -> str:
     known = list(known)
     name = ALIASES.get(word, word)
     if name not in known:
+        from difflib import get_close_matches  # noqa: PLC0415 - only when something is wrong
+
         guess = "".join(f"; did you mean {near}?" for near in get_close_matches(word, known, 1, 0.5))
         raise UsageFailure(f"there is no accord {verb} {word}{guess or ';'} There are: {', '.join(known)}")
     return name
@@ -101,6 +102,8 @@ class Parser(argparse.ArgumentParser):
         """Raise a failure of ours; argparse would print its usage and exit."""
         unknown = re.match(r"unrecognized arguments: .*?(--?[^\s=]+)", message)
         if unknown is not None:
+            from difflib import get_close_matches  # noqa: PLC0415 - as above
+
             # The longest common part would be the hyphens.
             options = {each.lstrip("-"): each for each in self._option_string_actions}
             guess = [options[near] for near in get_close_matches(unknown[1].lstrip("-"), options, 1, 0.7)]

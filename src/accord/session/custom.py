@@ -6,7 +6,6 @@ A value that a peer sent may be any text, and is passed on as it is: nothing of 
 from __future__ import annotations
 
 import typing
-from difflib import get_close_matches
 from typing import Any, NewType
 
 __all__ = ["Custom", "check_value", "custom", "known_values"]
@@ -41,6 +40,8 @@ def check_value(value: object, known: tuple[str, ...], what: str) -> None:
     """
     if value in known or (isinstance(value, str) and value.startswith("_")):
         return
+    from difflib import get_close_matches  # noqa: PLC0415 - only when something is wrong
+
     near = get_close_matches(str(value), known, 1, 0.5)
     guess = f"; did you mean {near[0]!r}?" if near else "."
     raise ValueError(f"{value!r} is no {what}{guess} One of {', '.join(known)}, or accord.custom('_…')")
