@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["is_of_typescript", "leave_one_of_those_in_want", "needs_package", "needs_typescript"]
+__all__ = ["is_of_typescript", "leave_one_of_those_in_want", "needs_package", "needs_pyright", "needs_typescript"]
 
 PEERS = Path(__file__).parents[1] / ".peers"
 SCHEMAS = "the official schemas are missing: set ACCORD_SCHEMAS to a folder with v1/schema.json and the others"
+PYRIGHT = "pyright is missing: install node and npm, then run scripts/peers"
 TYPESCRIPT = "the official TypeScript SDK is missing: install node and npm, then run scripts/peers"
 
 
@@ -43,6 +44,12 @@ _FIXTURES: dict[str, Callable[[], str | None]] = {
 def needs_typescript() -> pytest.MarkDecorator:
     """The mark of a row whose fixture asks for the TypeScript SDK only when it runs."""
     return pytest.mark.needs(_typescript() is None, TYPESCRIPT)
+
+
+def needs_pyright() -> pytest.MarkDecorator:
+    """The mark of a test that runs pyright, which scripts/peers installs beside the TypeScript SDK."""
+    is_there = shutil.which("node") is not None and (PEERS / "ts/node_modules/.bin/pyright").exists()
+    return pytest.mark.needs(is_there, PYRIGHT)
 
 
 def is_of_typescript(item: pytest.Item) -> bool:

@@ -24,6 +24,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     await turn.set_title(f"Looking for {turn.text}")
     await turn.think(f"The user looks for {turn.text!r}. I will read every text file here.")
     await show_plan(turn, done=0)
+    names: list[str] = []
     async with turn.tool("List the files", kind="search", input={"pattern": "*.txt"}) as tool:
         names = text_files(turn.session.cwd)
         await tool.complete("\n".join(names), output=names)
@@ -43,8 +44,10 @@ def text_files(folder: str) -> list[str]:
 
 async def show_plan(turn: accord.agent.Turn, *, done: int) -> None:
     """Send the whole plan again, with `done` completed steps."""
-    status = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
-    await turn.plan(accord.PlanEntry(step, state) for step, state in zip(STEPS, status, strict=False))
+    await turn.plan(
+        accord.PlanEntry(step, "completed" if at < done else "in_progress" if at == done else "pending")
+        for at, step in enumerate(STEPS)
+    )
 
 
 async def search(turn: accord.agent.Turn, name: str) -> list[accord.Location]:

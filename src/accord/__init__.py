@@ -147,7 +147,12 @@ if TYPE_CHECKING:
         Image as Image,
         Link as Link,
         Resource as Resource,
+        Role as Role,
         Text as Text,
+    )
+    from accord.session.custom import (
+        Custom as Custom,
+        custom as custom,
     )
     from accord.session.entry import (
         CompactionEntry as CompactionEntry,
@@ -176,6 +181,8 @@ if TYPE_CHECKING:
         Noticed as Noticed,
         PlanChanged as PlanChanged,
         PlanEntry as PlanEntry,
+        PlanPriority as PlanPriority,
+        PlanStatus as PlanStatus,
         SessionState as SessionState,
         Severity as Severity,
         Speaker as Speaker,
@@ -197,6 +204,8 @@ if TYPE_CHECKING:
         ConfigOption as ConfigOption,
         Consent as Consent,
         Group as Group,
+        OptionCategory as OptionCategory,
+        PermissionKind as PermissionKind,
         PermissionOption as PermissionOption,
         Select as Select,
         Toggle as Toggle,
@@ -204,6 +213,7 @@ if TYPE_CHECKING:
     from accord.session.tool import (
         Diff as Diff,
         FileChange as FileChange,
+        FileOperation as FileOperation,
         Location as Location,
         Shown as Shown,
         TerminalView as TerminalView,
@@ -288,19 +298,24 @@ else:
             "accord.protocol.model": "Maybe UNSET Unknown UnsetType",
             "accord.session.capability": "AgentCapabilities AuthMethod ClientCapabilities Implementation",
             "accord.session.client_requests": "McpServer SessionSummary",
-            "accord.session.content": "Annotations Audio Block Blocks Icon Image Link Resource Text",
+            "accord.session.content": "Annotations Audio Block Blocks Icon Image Link Resource Role Text",
+            "accord.session.custom": "Custom custom",
             "accord.session.entry": (
                 "CompactionEntry Entry Message Passage Plan TerminalEntry ToolCall TurnSpan UnknownEntry"
             ),
             "accord.session.event": (
                 "Background CommandsChanged CompactionChanged CompactionChunk ConfigChanged Cost "
                 "Event InfoChanged MessageChanged MessageChunk Meta ModeChanged Noticed PlanChanged "
-                "PlanEntry SessionState Severity Speaker StateChanged StopReason TerminalChanged "
-                "TerminalExit TerminalOutput TokenUsage ToolChanged ToolContentAdded UnknownUpdate "
+                "PlanEntry PlanPriority PlanStatus SessionState Severity Speaker StateChanged StopReason "
+                "TerminalChanged TerminalExit TerminalOutput TokenUsage ToolChanged ToolContentAdded UnknownUpdate "
                 "UsageChanged WorkError"
             ),
-            "accord.session.option": "Choice Command ConfigOption Consent Group PermissionOption Select Toggle",
-            "accord.session.tool": "Diff FileChange Location Shown TerminalView ToolContent ToolKind ToolStatus",
+            "accord.session.option": (
+                "Choice Command ConfigOption Consent Group OptionCategory PermissionKind PermissionOption Select Toggle"
+            ),
+            "accord.session.tool": (
+                "Diff FileChange FileOperation Location Shown TerminalView ToolContent ToolKind ToolStatus"
+            ),
             "accord.session.transcript": "Transcript",
             "accord.stores": "MemoryStore NodeRecord PostgresStore SqliteStore Store check_store copy_sessions",
             "accord.stores.check": "MakeStore",

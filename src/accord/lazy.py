@@ -32,6 +32,13 @@ def import_uncollected(name: str) -> ModuleType:
         gc.enable()
 
 
+def _elsewhere(package: str, modules: Iterable[str], name: str) -> str:
+    """The public modules that have such a name, for the message of an `AttributeError`."""
+    places = () if name.startswith("_") else sorted({"agent", "client", "testing"}.intersection(modules))
+    found = [f"{package}.{each}.{name}" for each in places if name in import_module(f"{package}.{each}").__all__]
+    return f"; it is {' or '.join(found)}" if found else ""
+
+
 def lazy_exports(
     package: str, homes: Mapping[str, str], *, eager: Iterable[str] = (), submodules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -49,7 +56,9 @@ def lazy_exports(
             return import_module(f"{package}.{name}")
         home = home_of.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            # With both, Python adds the name that is spelled like it.
+            message = f"module {package!r} has no attribute {name!r}{_elsewhere(package, modules, name)}"
+            raise AttributeError(message, name=name, obj=sys.modules[package])
         value = getattr(import_module(home), name)
         # The next use finds it without a call.
         setattr(sys.modules[package], name, value)

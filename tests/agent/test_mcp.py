@@ -485,7 +485,7 @@ async def test_without_the_mcp_package_every_server_fails_and_the_reason_says_ho
     monkeypatch.setitem(sys.modules, "mcp", None)
     async with await open_servers([crude("plain", "a"), crude("plain", "b")], cwd="/") as servers:
         assert [failure.server for failure in servers.failures] == ["a", "b"]
-        assert all('pip install "accord[mcp]"' in failure.reason for failure in servers.failures)
+        assert all("pip install '.[mcp]'" in failure.reason for failure in servers.failures)
         assert servers.tools == []
 
 

@@ -12,7 +12,8 @@ from accord.agent import Agent, Session, Turn, offer_session_models
 from accord.agent.settings import OptionValue, Settings
 from accord.errors import InvalidParams, RequestError
 from accord.protocol.model import Unknown
-from accord.session.option import Choice, Group, Toggle
+from accord.session.custom import Custom
+from accord.session.option import Choice, Group, OptionCategory, Toggle
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, served
@@ -408,13 +409,13 @@ def test_settings_pass_over_what_they_do_not_know() -> None:
 def test_a_category_that_the_protocol_reserves_is_refused(category: str) -> None:
     made = Agent("tested", store=None)
     with pytest.raises(ValueError, match="category"):
-        made.select("language", "Language", ["en"], category=category)
+        made.select("language", "Language", ["en"], category=Custom(category))
     with pytest.raises(ValueError, match="category"):
-        made.toggle("web", "Web", category=category)
+        made.toggle("web", "Web", category=Custom(category))
 
 
 @rows("category", [None, "mode", "model", "model_config", "thought_level", "_language"])
-def test_a_category_of_the_protocol_or_of_ones_own_is_taken(category: str | None) -> None:
+def test_a_category_of_the_protocol_or_of_ones_own_is_taken(category: OptionCategory | None) -> None:
     made = Agent("tested", store=None)
     made.select("language", "Language", ["en"], category=category)
     assert [option.category for option in made.options if not isinstance(option, Unknown)] == [category]

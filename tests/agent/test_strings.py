@@ -12,6 +12,7 @@ import pytest
 
 import accord
 from accord.agent import Agent, Turn
+from accord.session.custom import Custom
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Heard, agent_of, allow, served
@@ -59,14 +60,16 @@ async def say_everything(turn: Turn) -> None:
     await turn.correct(M(message), M("changed"))
     turn.new_message()
     await turn.say(M("meta"), meta={M("example.org/key"): M("value")})
-    await turn.plan([M("Read"), accord.PlanEntry(M("Write"), M("pending"))], id=M("plan"))
+    await turn.plan([M("Read"), accord.PlanEntry(M("Write"), Custom(M("pending")))], id=M("plan"))
     await turn.update_usage(1, 10, cost=0.5, currency=M("EUR"))
     await turn.set_title(M("A title"))
-    await turn.notice(M("A notice"), M("described"), severity=M("info"))
+    await turn.notice(M("A notice"), M("described"), severity=Custom(M("info")))
     await turn.files.write(M("a.txt"), M("written"))
-    async with turn.tool(M("Run"), kind=M("execute"), status=M("pending"), name=M("run"), id=M("call-1")) as tool:
+    async with turn.tool(
+        M("Run"), kind=Custom(M("execute")), status=Custom(M("pending")), name=M("run"), id=M("call-1")
+    ) as tool:
         await turn.request_permission(
-            tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), M("allow_once"))]
+            tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), Custom(M("allow_once")))]
         )
         await tool.show(M("shown"))
         await tool.diff(M("a.txt"), M("old"), M("new"))
@@ -75,7 +78,7 @@ async def say_everything(turn: Turn) -> None:
         await turn.terminals.run([M(sys.executable), M("-c"), M("print(1)")], env={M("KEY"): M("value")}, cwd=M("."))
         await tool.complete(output=M("out"))
     await turn.save({"text": M("state")})
-    turn.finish(M("max_tokens"))
+    turn.finish(Custom(M("max_tokens")))
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -92,7 +95,7 @@ async def test_whatever_an_agent_says_may_be_a_string_of_a_subclass(edition: str
 
     store = make_store(kind, tmp_path)
     agent = agent_of(reply, store=store)
-    agent.select(M("model"), M("Model"), [M("small"), M("large")], default=M("large"), category=M("model"))
+    agent.select(M("model"), M("Model"), [M("small"), M("large")], default=M("large"), category=Custom(M("model")))
     agent.advertise(M("example.org/version"), M("2"))
     async with served(agent, edition) as hand:
         hand.answers[PERMISSION] = lambda _: {"outcome": {"outcome": "selected", "optionId": "yes"}}

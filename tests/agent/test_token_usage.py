@@ -9,6 +9,7 @@ import pytest
 
 from accord.agent import Agent, BlockingTurn, TokenUsage, Turn
 from accord.errors import LocalProtocolError
+from accord.session.custom import custom
 from accord.stores import MemoryStore
 from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, served
 from tests.tables import rows
@@ -136,7 +137,7 @@ async def test_an_answer_that_is_an_error_has_no_place_for_it(edition: str) -> N
 async def test_a_stop_reason_of_the_agents_own_goes_beside_it(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         turn.add_token_usage(7, 3)
-        turn.finish("_bored")
+        turn.finish(custom("_bored"))
 
     async with served(agent_of(reply, drafts=True), edition) as hand:
         end = ending(await hand.turn(await hand.new_session()))

@@ -21,6 +21,7 @@ from accord.errors import (
 )
 from accord.protocol.model import Unknown
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
+from accord.session.custom import Custom, custom
 from accord.session.entry import Message
 from accord.session.event import Noticed, PlanEntry
 from accord.stores import MemoryStore
@@ -521,8 +522,8 @@ async def test_a_turn_ends_with_the_reason_that_its_handler_gave(edition: str, r
 async def test_a_reason_that_nobody_knows_is_refused_unless_it_is_private(edition: str) -> None:
     def reply(turn: Turn) -> None:
         with pytest.raises(ValueError, match="end_turn"):
-            turn.finish("tired")
-        turn.finish("_tired")
+            turn.finish(Custom("tired"))
+        turn.finish(custom("_tired"))
 
     heard = await run(reply, edition)
     assert heard.stop_reason == ("_tired" if edition == "v2" else heard.stop_reason)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import accord
 from tests.architecture.sources import PACKAGE, ROOT, Source, sources, strings_in
 from tests.tables import rows
 
@@ -102,3 +103,21 @@ def test_an_import_leaves_the_garbage_collector_as_it_was(is_on: bool) -> None: 
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == str(is_on)
+
+
+@rows(
+    ("name", "places"),
+    [
+        ("PermissionQuestion", ["accord.client.PermissionQuestion"]),
+        ("Turn", ["accord.agent.Turn", "accord.client.Turn"]),
+        ("join", ["accord.testing.join"]),
+        ("nothing_like_it", []),
+        ("_private", []),
+    ],
+)
+def test_a_name_that_another_public_module_has_is_named_in_the_error(name: str, places: list[str]) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(accord, name)
+    assert [place for place in places if place in str(caught.value)] == places
+    assert ("; it is" in str(caught.value)) == bool(places)
+    assert (caught.value.name, caught.value.obj) == (name, accord)

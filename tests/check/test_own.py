@@ -36,10 +36,6 @@ IN_EACH = [
     for place, edition in enumerate(EDITIONS)
 ]
 METHODS = {"login.py": "guest"}
-# v1 wants an MCP client of everybody, and most examples have no use for one: advisory.
-OWED: dict[tuple[str, EditionName], list[str]] = {
-    (path.name, "v1"): ["ACCORD-MCP-002"] for path in EXAMPLES if path.name != "mcp_tools.py"
-}
 
 
 async def judged(
@@ -144,9 +140,15 @@ async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) 
 async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: Path) -> None:
     argv = [PYTHON, str(path)]
     report = await judged(argv, edition, tmp_path, {}, Options.cancel_prompt, METHODS.get(path.name, ""))
-    owed = OWED.get((path.name, edition), [])
-    assert [finding for finding in wrong(report) if finding.split(":")[0] not in owed] == []
+    assert wrong(report) == []
     assert report.conformant
+
+
+async def test_an_agent_without_use_for_mcp_servers_is_accused_of_nothing_in_v1() -> None:
+    options = Options(edition="v1", only=("ACCORD-MCP-002",), timeout_seconds=1, turn_seconds=5)
+    report = await check_agent([PYTHON, str(ROOT / "examples/agents/echo.py")], options)
+    (outcome,) = [each for each in report.outcomes if each.rule.id == "ACCORD-MCP-002"]
+    assert (outcome.status, wrong(report)) == ("PASS", [])
 
 
 async def test_our_agents_are_seen_to_speak_every_edition(tmp_path: Path) -> None:

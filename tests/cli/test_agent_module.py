@@ -110,7 +110,19 @@ async def test_what_cannot_be_served_is_said_in_a_sentence(project: Path, source
     assert "secret" not in raised.value.message
 
 
-@pytest.mark.parametrize("text", ["nowhere:agent", "nowhere.py:agent", "it:nope", "it:number"])
+@pytest.mark.parametrize("text", ["nowhere:agent", "nowhere.py:agent", "no.where:agent"])
+def test_a_module_that_is_not_there_fails_at_once(text: str) -> None:
+    words = ["accord", "agent", text]
+    # Its stdin stays open: it does not wait for a client to leave.
+    with ForkedProgram(accord_command(), words, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
+        assert process.wait(timeout=limit(60)) == 2
+        assert process.stderr is not None
+        stderr = process.stderr.read().decode()
+    assert stderr.startswith(f"accord: start: {text} cannot be imported")
+    assert len(stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ["it:nope", "it:number"])
 def test_a_misspelt_name_is_no_traceback(project: Path, text: str) -> None:
     (project / "it.py").write_text("number = 5\n")
     with ForkedProgram(

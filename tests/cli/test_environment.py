@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from accord.cli import session_index
+from accord.version import install_line
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_bad_input import one_line
 from tests.limits import limit
@@ -79,7 +80,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_type(
     assert done.returncode in {2, 7}
     lines = done.stderr.splitlines()
     assert len(lines) == 1
-    assert f"pip install 'accord[{extra}]', in a clone '.[{extra}]'" in lines[0]
+    assert install_line(extra) in lines[0]
     assert "?" not in lines[0]
 
 

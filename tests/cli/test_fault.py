@@ -22,7 +22,7 @@ def _message(code: int, data: Any) -> str:
         (None, "(-32603)"),
         ("the model is on fire", "(-32603): the model is on fire"),
         ({"details": "no credit"}, "(-32603): no credit"),
-        ({"message": "no credit", "model": "large"}, '(-32603): no credit, {"model": "large"}'),
+        ({"message": "no credit", "model": "large"}, "(-32603): no credit, model: large"),
         ({"correlationId": "c-1"}, "(-32603); its log has the reason under c-1"),
         ({"errorKind": "billing", "limit": {"left": 0}}, '(-32603): {"errorKind": "billing", "limit": {"left": 0}}'),
         (["a", 1], '(-32603): ["a", 1]'),
@@ -33,6 +33,20 @@ def _message(code: int, data: Any) -> str:
 )
 def test_the_data_of_an_error_is_shown(data: Any, shown: str) -> None:
     assert _message(-32603, data).endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ({"reason": "model_locked"}, "(-32603)"),
+        ({"reason": "permission_denied", "scope": "write"}, "(-32603): scope: write"),
+        ({"field": "cwd", "expected": "a directory inside /x"}, "(-32603): expected: a directory inside /x"),
+        ({"reason": "It rains."}, "(-32603): reason: It rains."),
+        ({"reason": "x", "limit": {"left": 0}}, '(-32603): {"limit": {"left": 0}}'),
+    ],
+)
+def test_the_words_for_programs_are_not_shown_behind_a_sentence(data: Any, shown: str) -> None:
+    assert failure_of(request_error(-32603, "The sun is gone", data), "prompt").message.endswith(shown)
 
 
 @pytest.mark.parametrize("data", ["x" * 10_000, {"details": "x" * 10_000}, {"a": ["x" * 10_000]}])
@@ -89,5 +103,5 @@ def test_a_command_without_a_name_is_not_looked_up(argv: tuple[str, ...], agent:
 def test_nothing_in_the_data_steers_the_terminal(accord: Accord) -> None:
     result = accord("run", "x", *scripted("fails_with_data"))
     assert result.status == 1
-    assert '{"field": "model", "title": "\\\\u001b]0;gotcha\\\\u0007"}' in result.stderr
+    assert r"field: model, title: \x1b]0;gotcha\x07" in result.stderr
     assert "\x1b" not in result.stderr

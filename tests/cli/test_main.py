@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from accord.cli.main import GROUPS
 from accord.version import VERSION
 from tests.cli.command import Accord
 from tests.limits import limit
@@ -127,7 +128,7 @@ def test_the_help_fits_a_narrow_terminal(accord: Accord) -> None:
 def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:
     result = accord("run", "demo", "hello", "--colour")
     assert result.status == 2
-    assert result.stderr == "accord: usage: unrecognized arguments: --colour. See: accord run --help\n"
+    assert result.stderr == "accord: usage: there is no option --colour. See: accord run --help\n"
 
 
 def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
@@ -175,3 +176,42 @@ def test_an_output_that_takes_nothing_is_one_line(accord: Accord, words: str) ->
         check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "accord: system: No space left on device\n")
+
+
+def test_the_verbs_are_grouped_by_what_they_are_for(accord: Accord) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(VERBS)
+    lines = accord("--help").stdout.splitlines()
+    heads = [lines.index(f"{group}:") for group in ("use", "write", "serve", "inspect")]
+    assert heads == sorted(heads)
+
+
+@pytest.mark.parametrize(("verb", "hidden"), [("serve", "--fleet-secret-file"), ("sessions", "--older-than AGE")])
+def test_a_long_help_fits_on_a_screen_and_all_of_it_is_behind_an_option(
+    accord: Accord, monkeypatch: pytest.MonkeyPatch, verb: str, hidden: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    brief, whole = accord(verb, "--help").stdout, accord(verb, "--help-all").stdout
+    assert sum(-(-len(line) // 80) or 1 for line in brief.splitlines()) <= 24
+    assert f"accord {verb} --help-all" in brief
+    assert hidden not in brief
+    assert hidden in whole
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("run", "demo", "hi", "--alow", "read"), "--allow"),
+        (("sessions", "shwo", "x"), "show"),
+        (("agents", "inf", "demo"), "info"),
+    ],
+)
+def test_a_mistyped_option_or_action_is_guessed(accord: Accord, words: tuple[str, ...], meant: str) -> None:
+    result = accord(*words)
+    assert result.status == 2
+    assert f"did you mean {meant}?" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["agents", "sessions"])
+def test_list_is_another_name_of_ls(accord: Accord, verb: str) -> None:
+    assert accord(verb, "list").status == 0
+    assert accord(verb, "list").stdout == accord(verb, "ls").stdout

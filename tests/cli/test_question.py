@@ -17,12 +17,13 @@ from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_prompt
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, own
+from accord.session.custom import Custom, custom
 from accord.session.option import PermissionOption
 from tests.limits import limit
 
 
 def option(id_: str, kind: str) -> PermissionOption:
-    return PermissionOption(id_, id_.title(), kind)
+    return PermissionOption(id_, id_.title(), Custom(kind))
 
 
 def test_each_option_has_a_key_of_its_own() -> None:
@@ -99,7 +100,7 @@ async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> No
     ],
 )
 def test_a_key_that_is_not_offered_chooses_no_option_that_the_agent_calls_so(typed: str, kind: str) -> None:
-    options = [PermissionOption(typed.lower(), "Go on", kind), PermissionOption("r", "Leave it", "reject_once")]
+    options = [PermissionOption(typed.lower(), "Go on", Custom(kind)), PermissionOption("r", "Leave it", "reject_once")]
     question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
     assert _Choices(question).meant(typed)[1] is not options[0]
 
@@ -118,7 +119,7 @@ def test_a_key_that_is_not_offered_chooses_no_option_that_the_agent_calls_so(typ
 def test_an_answer_that_is_remembered_says_so_whatever_the_agent_calls_it(
     name: str, kind: str, *, is_marked: bool
 ) -> None:
-    assert (option_name(PermissionOption("o", name, kind)) != name) is is_marked
+    assert (option_name(PermissionOption("o", name, Custom(kind))) != name) is is_marked
 
 
 REFUSALS = (
@@ -135,12 +136,12 @@ def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(type
         PermissionOption("n", "Allow", "allow_always"),
         PermissionOption("reject", "Sure", "allow_once"),
         PermissionOption("never", "Fine", "allow_always"),
-        PermissionOption("nope", "Go", "_other"),
+        PermissionOption("nope", "Go", custom("_other")),
         PermissionOption("go", "Go on", "allow_once"),
         PermissionOption("x", "Allow", "allow_once"),
         PermissionOption("y", "x", "allow_once"),
         PermissionOption("z", "Q", "allow_always"),
-        PermissionOption(typed, "Do it", "_other"),
+        PermissionOption(typed, "Do it", custom("_other")),
         PermissionOption(f"{typed}1", typed, "allow_once"),
     ]
     question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]

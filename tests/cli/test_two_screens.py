@@ -16,6 +16,7 @@ from accord.cli.target import Target
 from accord.config import AgentEntry
 from accord.protocol.model import Unknown
 from accord.session.content import Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.event import (
     CompactionChanged,
     Event,
@@ -38,7 +39,7 @@ STEPS = [
     PlanEntry("change", "in_progress", "high"),
     PlanEntry("test"),
     PlanEntry("never", "cancelled"),
-    PlanEntry("bake", "_rising"),
+    PlanEntry("bake", custom("_rising")),
 ]
 
 # Events, and what both screens have to say of them.

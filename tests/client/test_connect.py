@@ -334,3 +334,16 @@ async def test_what_an_agent_asks_right_behind_the_answer_to_a_new_session_is_se
     assert read["result"] == {"content": "text\n"}
     assert session.transcript.text == "early"
     await agent.close()
+
+
+async def test_open_gives_the_agent_itself_for_those_who_close_it_by_hand(tmp_path: Path) -> None:
+    agent = accord.Agent("tested", store=None)
+    agent.prompt(lambda turn: turn.say("hello"))
+    connected = accord.connect(agent)
+    opened = await connected.open()
+    try:
+        assert opened is connected
+        turn = await (await opened.new_session(tmp_path)).prompt("hi")
+    finally:
+        await opened.close()
+    assert turn.text == "hello"

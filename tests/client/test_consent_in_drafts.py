@@ -15,6 +15,7 @@ import accord
 from accord.cli.show.question import question_lines, sentence_of
 from accord.client import Policy
 from accord.client.question import PermissionQuestion
+from accord.session.option import PermissionKind
 from tests.connection.rig import Hand
 from tests.limits import limit
 from tests.tables import rows
@@ -99,7 +100,7 @@ async def asking(edition: Any, cwd: Path, policy: Policy) -> AsyncIterator[Askin
 class Person:
     """Answers questions, and keeps what was shown."""
 
-    def __init__(self, *answers: str) -> None:
+    def __init__(self, *answers: PermissionKind) -> None:
         self.answers = list(answers)
         self.shown: list[str] = []
         self.sentences: list[str] = []

@@ -11,8 +11,9 @@ import pytest
 from accord.client import Policy, RulesFileError, Verdict, WiderAnswer, load_rules
 from accord.client.question import PermissionQuestion, chosen_option, permission_given
 from accord.session.agent_requests import CommandSubject
+from accord.session.custom import Custom
 from accord.session.entry import ToolCall
-from accord.session.option import PermissionOption
+from accord.session.option import PermissionKind, PermissionOption
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer
 from accord.session.rules import Rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
@@ -271,7 +272,7 @@ def test_always_for_a_command_with_a_star_is_no_pattern() -> None:
 # --- options that contradict themselves
 
 
-def options(*rows: tuple[str, str, str]) -> tuple[PermissionOption, ...]:
+def options(*rows: tuple[str, str, PermissionKind]) -> tuple[PermissionOption, ...]:
     return tuple(PermissionOption(*row) for row in rows)
 
 
@@ -285,8 +286,8 @@ def options(*rows: tuple[str, str, str]) -> tuple[PermissionOption, ...]:
         options(("a", "\uff2e\uff4f", "allow_once")),
         options(("a", "Yes", "allow_once"), ("a", "No", "reject_once")),
         options(("a", "Yes", "allow_once"), ("a", "Yes", "allow_always")),
-        options(("a", "Yes", "something_else")),
-        options(("a", "Yes", "allow_once_")),
+        options(("a", "Yes", Custom("something_else"))),
+        options(("a", "Yes", Custom("allow_once_"))),
         (),
     ],
 )
@@ -341,3 +342,9 @@ def test_a_question_that_names_nothing_is_asked_where_a_rule_could_mean_it(answe
 
     assert answer(policy, question("other", "")) in (False, OPTIONS[1])
     assert answer(Policy(policy.rules), question("other", "")) == OPTIONS[2]
+
+
+def test_a_kind_that_no_option_has_is_refused_with_the_nearest_one() -> None:
+    question = PermissionQuestion(Here(), "x", options(("a", "Yes", "allow_once")))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'allow_once'"):
+        question.option("allow_onec")  # type: ignore[arg-type]

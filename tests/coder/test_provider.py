@@ -24,7 +24,7 @@ from tests.interop.llm import server as scripted
 from tests.interop.llm.script import Say as ScriptedSay, Script, Use
 from tests.limits import limit
 
-pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is missing: pip install '.[agent]'")
 
 
 def agent_at(model: FakeModel, **more: Any) -> accord.Agent:
@@ -314,7 +314,7 @@ async def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path, m
     async with talk(agent, tmp_path) as talked:
         with pytest.raises(accord.InternalError) as caught:
             await talked.ask("go")
-        assert 'pip install "accord[agent]"' in caught.value.message
+        assert "pip install '.[agent]'" in caught.value.message
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:

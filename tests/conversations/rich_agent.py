@@ -67,10 +67,13 @@ async def fix(turn: accord.agent.Turn) -> None:
 
 
 async def plan(turn: accord.agent.Turn, *, done: int) -> None:
-    states = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
     await turn.plan(
-        accord.PlanEntry(step, state, "high" if step == "Correct it" else "medium")
-        for step, state in zip(STEPS, states, strict=False)
+        accord.PlanEntry(
+            step,
+            "completed" if at < done else "in_progress" if at == done else "pending",
+            "high" if step == "Correct it" else "medium",
+        )
+        for at, step in enumerate(STEPS)
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 import accord
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.needs import needs_package
 from tests.tables import rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are shell scripts here: run it on Linux")
@@ -80,7 +81,15 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_there_is_a_test_for_every_block() -> None:
-    numbers = {"": 2, "Events": 1, "Errors": 1, "Notebooks": 5, "Services for the agent": 1, "Debugging": 2}
+    numbers = {
+        "": 2,
+        "Sessions": 1,
+        "Events": 1,
+        "Errors": 1,
+        "Notebooks": 5,
+        "Services for the agent": 1,
+        "Debugging": 2,
+    }
     assert {heading: len(blocks(heading)) for heading in numbers} == numbers
     assert sum(numbers.values()) == GUIDE.count("```python\n")
 
@@ -104,6 +113,13 @@ def test_the_script_without_await_prints_the_text(machine: Machine) -> None:
 
 
 # --- the sections
+
+
+@needs_package("mcp", "the extra mcp is missing: pip install '.[mcp]'")
+def test_an_mcp_server_is_given_to_the_agent(machine: Machine) -> None:
+    machine.install("my-agent", AGENTS / "mcp_tools.py")
+    said = machine.run(blocks("Sessions")[0].replace("/path/to/mcp_server.py", str(AGENTS / "mcp_server.py")))
+    assert said.stdout == "add is done.\n"
 
 
 @IN_ONE_EDITION

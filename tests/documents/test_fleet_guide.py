@@ -120,7 +120,7 @@ async def test_the_web_application_of_the_guide(
 
 def test_units_and_manifests_name_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["serve", "--help"])
+        main(["serve", "--help-all"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     named = {option for code in DEPLOYMENT for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)}
     assert len(DEPLOYMENT) == 3

@@ -17,10 +17,11 @@ import accord
 from accord.client import Policy
 from accord.client.question import PermissionQuestion
 from accord.config.permission import AnswerFiles, agent_identity
+from accord.session.option import PermissionKind
 from tests.hostile.registry import Again, Row, rows
 from tests.hostile.stage import Stage
 
-KINDS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "d": "reject_always"}
+KINDS: dict[str, PermissionKind] = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "d": "reject_always"}
 
 
 class Told(NamedTuple):

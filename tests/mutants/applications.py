@@ -139,4 +139,29 @@ MUTANTS = (
         "    return text\n",
         "tests/session/test_notebook.py::test_nothing_of_others_becomes_markup",
     ),
+    # --- what is typed: the chat, and the values of an author
+    Mutant(
+        "typed",
+        "the lines of a pasted text are joined",
+        "cli/chat/composer.py",
+        '        pasted = event.text.replace("\\r\\n", "\\n").replace("\\r", "\\n")\n',
+        "        pasted = event.text\n",
+        "tests/cli/chat/test_app.py::test_the_lines_of_a_pasted_text_stay_lines",
+    ),
+    Mutant(
+        "typed",
+        "a command that neither side has goes to the agent at once",
+        "cli/chat/own_commands.py",
+        "    if named is None or named[1] in names:\n",
+        "    if True:\n",
+        "tests/cli/chat/test_own_commands.py::test_an_unknown_command_comes_back_once_and_is_then_sent",
+    ),
+    Mutant(
+        "typed",
+        "a kind that the protocol does not have is sent",
+        "session/custom.py",
+        '    if value in known or (isinstance(value, str) and value.startswith("_")):\n',
+        "    if isinstance(value, str):\n",
+        "tests/agent/test_author_values.py::test_an_async_handler_gets_the_nearest_known_value",
+    ),
 )

@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -124,7 +125,9 @@ def changes() -> SearchStrategy[FileChange]:
         st.builds(FileChange, paths, st.none(), st.none(), st.sampled_from(["add", "delete", "modify"]), **more),
         st.builds(FileChange, paths, files, files, st.sampled_from(["move", "copy"]), st.just("/w/old"), **more),
         st.builds(FileChange, paths, operation=st.sampled_from(["move", "copy"]), old_path=st.just("/w/old"), **more),
-        st.just(FileChange("/w/x", operation="_touch", payload={"operation": "_touch", "path": "/w/x", "x": 1})),
+        st.just(
+            FileChange("/w/x", operation=custom("_touch"), payload={"operation": "_touch", "path": "/w/x", "x": 1})
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from accord.protocol.model import Unknown
 from accord.session.content import Annotations, Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -61,7 +62,7 @@ FITTING: list[Event] = [
     ToolContentAdded("t", Diff([FileChange("/a", None, "b")])),
     TerminalChanged("x", output=b"a", size=(80, 24), cancellable=True),
     TerminalOutput("x", bytearray(b"a")),  # type: ignore[arg-type]
-    PlanChanged([PlanEntry("a", "_waiting")]),
+    PlanChanged([PlanEntry("a", custom("_waiting"))]),
     CommandsChanged([Command("a", "b")]),
     ConfigChanged([Select("a", "b", "c", [Choice("c", "d")]), Toggle("e", "f", value=True), Unknown("g", {})]),
     InfoChanged(updated_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)),  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from accord.session.custom import custom
 from accord.session.git_patch import (
     MAX_PAIRS,
     is_shown_by,
@@ -110,7 +111,7 @@ def test_a_patch_has_absolute_paths_without_prefixes(change: FileChange, patch: 
         FileChange("/w/a", None, None, "add"),
         FileChange("/w/a", None, None, "delete"),
         FileChange("/w/a", "one", "two", "move"),
-        FileChange("/w/a", "one", "two", "_further"),
+        FileChange("/w/a", "one", "two", custom("_further")),
         FileChange("/w/a", "same", "same"),
     ],
 )

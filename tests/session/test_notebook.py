@@ -7,6 +7,7 @@ import html.parser
 import pytest
 
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
+from accord.session.custom import Custom
 from accord.session.entry import Entry, Message, Passage, Plan, TerminalEntry, ToolCall, changes_of
 from accord.session.event import PlanEntry
 from accord.session.notebook import (
@@ -38,10 +39,10 @@ def everywhere(text: str) -> list[Entry]:
         Resource(uri=text, text=text),
     ]
     content = [Shown(block) for block in blocks]
-    change = FileChange(text, old=text, new=f"{text}\nmore", operation=text)
+    change = FileChange(text, old=text, new=f"{text}\nmore", operation=Custom(text))
     call = ToolCall("1", title=text, kind=text, status=text, content=[*content, Diff([change]), TerminalView("t")])
     bare = ToolCall("2", name=text, raw_input={text: text})
-    plan = Plan("p", [PlanEntry(text, text, text)])
+    plan = Plan("p", [PlanEntry(text, Custom(text), Custom(text))])
     return [Message(who, None, Passage(blocks)) for who in ("user", "agent", "thought")] + [call, bare, plan]  # type: ignore[return-value]
 
 

@@ -67,6 +67,7 @@ from accord.session.client_requests import (
     SetOption,
 )
 from accord.session.content import Audio, Image, Link, Resource, Text
+from accord.session.custom import Custom, custom
 from accord.session.dialect import Binding
 from accord.session.editions.v1 import DIALECT
 from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, TokenUsage, ToolChanged
@@ -90,7 +91,7 @@ MODE = Select(
 )
 MODEL = Select("llm", "Model", "big", groups=[Group("g", "G", [Choice("big", "Big"), Choice("small", "Small")], META)])
 MODEL.category = "model"
-TOGGLE = Toggle("t", "T", value=True, description="on", category="_c", meta=META)
+TOGGLE = Toggle("t", "T", value=True, description="on", category=custom("_c"), meta=META)
 SERVERS: list[McpServer | Unknown] = [
     McpServer("files", "stdio", "/bin/files", ["-v"], [("A", "1"), ("A", "2")], meta=META),
     McpServer("bare", command="/bin/bare"),
@@ -841,7 +842,7 @@ def test_a_bare_question_becomes_a_tool_call() -> None:
 
 
 def test_an_unknown_kind_of_option_is_said_as_a_rejection() -> None:
-    ask = RequestPermission("s", [PermissionOption("x", "X", "_perhaps", META)], tool=ToolChanged("t"))
+    ask = RequestPermission("s", [PermissionOption("x", "X", custom("_perhaps"), META)], tool=ToolChanged("t"))
     assert text_of(said(ask)[1])["options"] == [{"optionId": "x", "name": "X", "kind": "reject_once", "_meta": META}]
     assert heard(ask) == ask
 
@@ -858,7 +859,7 @@ def test_an_original_that_is_none_does_not_hide_what_was_said() -> None:
 def test_an_option_is_of_the_kind_that_every_client_gets(kind: str, original: str) -> None:
     option = {"optionId": "x", "name": "X", "kind": kind, "_meta": {ORIGINAL: {"kind": original}}}
     params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": [option]}
-    assert asked(RequestPermission, params).options == [PermissionOption("x", "X", kind)]
+    assert asked(RequestPermission, params).options == [PermissionOption("x", "X", Custom(kind))]
 
 
 @rows(

@@ -59,6 +59,7 @@ from accord.session.client_requests import (
     SetOption,
 )
 from accord.session.content import Audio, Image, Link, Resource, Text
+from accord.session.custom import Custom, custom
 from accord.session.dialect import Binding
 from accord.session.editions.v2 import DIALECT, V2Decoder, V2Encoder
 from accord.session.event import MessageChunk, ToolChanged
@@ -111,7 +112,7 @@ OPENED = SessionOpened(
     [Command("c", "C", "what", META)],
     meta=META,
 )
-OPTIONS = [PermissionOption("y", "Yes", "allow_once", META), PermissionOption("n", "No", "_never")]
+OPTIONS = [PermissionOption("y", "Yes", "allow_once", META), PermissionOption("n", "No", custom("_never"))]
 SCHEMA = {
     "type": "object",
     "title": "T",
@@ -406,7 +407,7 @@ def test_any_question_goes_and_comes_back(ask: RequestPermission) -> None:
     # A file that has only a new text was added, whatever its author called that.
     for item in ask.tool.content or [] if ask.tool is not None else []:
         for change in item.changes if isinstance(item, Diff) else []:
-            change.operation = operation_of(change)
+            change.operation = Custom(operation_of(change))
     assert asked(ask) == ask
     for option in ask.options:
         assert answered(PermissionGiven(option.id, ask.meta), ask) == PermissionGiven(option.id, ask.meta)

@@ -56,6 +56,7 @@ from accord.session.client_requests import (
     SetOption,
 )
 from accord.session.content import Image, Text
+from accord.session.custom import custom
 from accord.session.dialect import Binding
 from accord.session.editions.v2_june import DIALECT, JuneDecoder, JuneEncoder
 from accord.session.event import CommandsChanged, MessageChunk, TokenUsage, ToolChanged
@@ -151,7 +152,7 @@ SAMPLES = [
     Sample(v2_june.SESSION_SET_CONFIG_OPTION, SetOption("s", "m", "ask", META), OptionsSet([MODE, SLIDER], META)),
     Sample(
         v2_june.SESSION_REQUEST_PERMISSION,
-        RequestPermission("s", [ALLOW, PermissionOption("x", "X", "_further")], tool=TOOL, meta=META),
+        RequestPermission("s", [ALLOW, PermissionOption("x", "X", custom("_further"))], tool=TOOL, meta=META),
         PermissionGiven("yes", META),
     ),
     Sample(
@@ -587,7 +588,7 @@ def test_half_a_character_does_not_spoil_an_id() -> None:
 
 
 def test_the_kind_of_an_option_passes_because_kinds_are_open() -> None:
-    option = PermissionOption("x", "X", "_allow_session", META)
+    option = PermissionOption("x", "X", custom("_allow_session"), META)
     assert heard(RequestPermission("s", [option], title="?")).options == [option]
 
 

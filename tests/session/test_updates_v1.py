@@ -12,6 +12,7 @@ from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v1 import draft
 from accord.session.capability import ClientCapabilities
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.editions.v1 import tools as codec
 from accord.session.event import (
     CommandsChanged,
@@ -238,7 +239,7 @@ def test_a_block_without_a_name_is_a_line_of_text() -> None:
 
 
 def test_icons_and_further_roles_have_no_place() -> None:
-    link = Link("file:///a", "a", icons=[Icon("https://x")], annotations=Annotations(["user", "_x"]))
+    link = Link("file:///a", "a", icons=[Icon("https://x")], annotations=Annotations(["user", custom("_x")]))
     assert codec.BLOCKS.decode_all(codec.BLOCKS.encode_all([link])) == [
         Link("file:///a", "a", annotations=Annotations(["user"]))
     ]
@@ -376,7 +377,7 @@ def test_what_was_held_back_of_a_long_list_comes_with_the_next_word(last: Event 
         (FileChange("/a", operation="copy", old_path="/b"), [content("Copied /b to /a")]),
         (FileChange("/a", file_type="binary"), [content("Changed /a")]),
         (FileChange("/a", "o"), [content("Changed /a")]),
-        (FileChange("/a", operation="_touch", payload={"k": 1}), [content("Changed /a")]),
+        (FileChange("/a", operation=custom("_touch"), payload={"k": 1}), [content("Changed /a")]),
     ],
 )
 def test_a_file_change_is_a_path_with_two_texts_or_a_line(change: FileChange, items: list[Any]) -> None:
@@ -462,7 +463,7 @@ def test_a_plan_is_told_in_known_words() -> None:
     plan = PlanChanged(
         [
             PlanEntry("a", "cancelled"),
-            PlanEntry("b", "_further", "_further", {"k": 1}),
+            PlanEntry("b", custom("_further"), custom("_further"), {"k": 1}),
             PlanEntry("c", "completed", "low"),
         ],
         meta={"k": 2},

@@ -11,6 +11,7 @@ from accord.protocol.codec import Codec
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.editions.v2 import tools as codec
 from accord.session.event import (
     Background,
@@ -107,7 +108,7 @@ def test_a_whole_message_keeps_clears_or_replaces(event: MessageChanged, fields:
 # ── blocks ──
 
 BLOCKS: list[Block] = [
-    Text("a", Annotations(["user", "_x"], "2026", 0.5, {"k": 1}), {"k": 2}),
+    Text("a", Annotations(["user", custom("_x")], "2026", 0.5, {"k": 1}), {"k": 2}),
     Image("data", "image/png", "https://x/y", meta={"k": 1}),
     Image("data", "image/png"),
     Audio("data", "audio/wav"),
@@ -227,9 +228,9 @@ def test_a_patch_is_made_from_the_texts_which_are_kept_beside() -> None:
         (FileChange("/a", "o", "n", "move", "/b"), {"operation": "move", "oldPath": "/b", "path": "/a"}),
         (FileChange("/a", operation="copy", old_path="/b"), {"operation": "copy", "oldPath": "/b", "path": "/a"}),
         (FileChange("/a", operation="move"), {"operation": "add", "path": "/a"}),
-        (FileChange("/a", operation="_touch"), {"operation": "_touch", "path": "/a", "_meta": {}}),
+        (FileChange("/a", operation=custom("_touch")), {"operation": "_touch", "path": "/a", "_meta": {}}),
         (
-            FileChange("/a", operation="_touch", payload={"operation": "_touch", "k": 1}),
+            FileChange("/a", operation=custom("_touch"), payload={"operation": "_touch", "k": 1}),
             {"operation": "_touch", "k": 1},
         ),
     ],
@@ -275,7 +276,7 @@ def test_without_a_patch_that_can_be_read_there_are_no_texts(patch: Any) -> None
     assert isinstance(event.content, Diff)
     assert event.content.changes == [
         FileChange("/a"),
-        FileChange("", operation="_touch", payload={"operation": "_touch", "path": 7}),
+        FileChange("", operation=custom("_touch"), payload={"operation": "_touch", "path": 7}),
     ]
 
 
@@ -329,7 +330,7 @@ def test_bytes_that_cannot_be_read_change_nothing_and_are_kept(data: str) -> Non
 
 
 def test_a_plan_goes_with_its_id() -> None:
-    event = PlanChanged([PlanEntry("a", "cancelled", "_further", {"k": 1})], "p", {"k": 2})
+    event = PlanChanged([PlanEntry("a", "cancelled", custom("_further"), {"k": 1})], "p", {"k": 2})
     entries = [{"content": "a", "priority": "_further", "status": "cancelled", "_meta": {"k": 1}}]
     plan = {"type": "items", "planId": "p", "entries": entries}
     assert said(event) == [{"sessionUpdate": "plan_update", "plan": plan, "_meta": {"k": 2}}]

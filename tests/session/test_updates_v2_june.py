@@ -10,6 +10,7 @@ from accord.protocol import v2_june
 from accord.protocol.codec import Codec
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
+from accord.session.custom import custom
 from accord.session.editions.v2_june import tools as codec
 from accord.session.event import (
     CommandsChanged,
@@ -117,7 +118,7 @@ def test_messages_go_and_come_back(event: Event) -> None:
 # ── blocks ──
 
 BLOCKS: list[Block] = [
-    Text("a", Annotations(["user", "_x"], "2026", 7, {"k": 1}), {"k": 2}),
+    Text("a", Annotations(["user", custom("_x")], "2026", 7, {"k": 1}), {"k": 2}),
     Image("data", "image/png", "https://x/y", meta={"k": 1}),
     Audio("data", "audio/wav"),
     Link("/a", "a", "A", "d", "text/plain", -1),
@@ -257,7 +258,9 @@ def test_a_client_has_no_terminals_and_hears_of_one_as_something_unknown() -> No
 
 
 def test_a_plan_goes_with_its_id() -> None:
-    event = PlanChanged([PlanEntry("a", "cancelled"), PlanEntry("b", "_further", "_further", {"k": 1})], "p", {"k": 2})
+    event = PlanChanged(
+        [PlanEntry("a", "cancelled"), PlanEntry("b", custom("_further"), custom("_further"), {"k": 1})], "p", {"k": 2}
+    )
     entries = [
         {"content": "a (cancelled)", "priority": "medium", "status": "completed"},
         {"content": "b", "priority": "_further", "status": "_further", "_meta": {"k": 1}},

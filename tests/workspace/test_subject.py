@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accord.session.claims import MAX_CLAIMS, CommandClaim, claims_of
+from accord.session.custom import custom
 from accord.session.entry import ToolCall
 from accord.session.remembered import CommandTarget, InputTarget, PathTarget, RememberedAnswer
 from accord.session.rules import Effect, Rule, Subject, judge, parse_rule, wider_answers
@@ -522,7 +523,7 @@ def test_claims_that_are_not_kept_still_have_their_kinds(tmp_path: Path) -> None
         (FileChange("/p/a", "x", "y", "move", "/p/b"), {"move", "edit"}),
         (FileChange("/p/a", "x", "x", "move", "/p/b"), {"move"}),
         (FileChange("/p/a", None, None, "delete"), {"delete"}),
-        (FileChange("", None, None, "_odd", payload={"operation": "_odd", "target": "/p/a"}), {"edit"}),
+        (FileChange("", None, None, custom("_odd"), payload={"operation": "_odd", "target": "/p/a"}), {"edit"}),
     ],
 )
 def test_a_change_is_of_every_kind_that_it_makes(tmp_path: Path, change: FileChange, kinds: set[str]) -> None:

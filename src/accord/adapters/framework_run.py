@@ -25,7 +25,7 @@ from accord.errors import StoreError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
-from accord.session.event import PlanEntry
+from accord.session.event import PlanEntry, PlanPriority, PlanStatus
 from accord.time_scale import scaled
 
 __all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "FrameworkRun", "UserAnswer"]
@@ -311,8 +311,8 @@ def _form(schema: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[str], 
     return {ANSWER: field}, [ANSWER], False
 
 
-_PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
-_PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
+_PLAN_STATUSES: tuple[PlanStatus, ...] = ("pending", "in_progress", "completed", "cancelled")
+_PLAN_PRIORITIES: tuple[PlanPriority, ...] = ("high", "medium", "low")
 
 
 def _entry(todo: Mapping[str, Any]) -> PlanEntry:
@@ -321,6 +321,6 @@ def _entry(todo: Mapping[str, Any]) -> PlanEntry:
     status, priority = str(todo.get("status", "")), str(todo.get("priority", ""))
     return PlanEntry(
         content,
-        priority=priority if priority in _PLAN_PRIORITIES else "medium",
-        status=status if status in _PLAN_STATUSES else "pending",
+        priority=next((each for each in _PLAN_PRIORITIES if each == priority), "medium"),
+        status=next((each for each in _PLAN_STATUSES if each == status), "pending"),
     )

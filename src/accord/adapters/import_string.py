@@ -95,6 +95,14 @@ class ImportString:
         spec.loader.exec_module(module)
         return module
 
+    def is_missing(self) -> bool:
+        """Whether there is no such file, or no module or package of the first name; nothing is imported."""
+        if self.file is not None:
+            return not self.file.is_file()
+        self.extend_path()
+        root = self.module.partition(".")[0]
+        return root not in sys.modules and importlib.util.find_spec(root) is None
+
     def is_made_by_accord(self) -> bool:
         """Whether the source says that the attribute is an `accord.Agent`; false where it does not show that."""
         self.extend_path()

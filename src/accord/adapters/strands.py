@@ -24,7 +24,7 @@ from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.adapters.tool_calls import json_text, media_block
-from accord.agent import Agent, McpResult, Session, Turn
+from accord.agent import Agent, McpResult, Session, StopReason, Turn
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
@@ -33,7 +33,7 @@ __all__ = ["serve"]
 
 AgentFactory: TypeAlias = Callable[[Session], Any]
 
-STOP_REASONS = {
+STOP_REASONS: dict[str, StopReason] = {
     "max_tokens": "max_tokens",
     "limit_output_tokens": "max_tokens",
     "limit_total_tokens": "max_tokens",

@@ -26,7 +26,7 @@ from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.session.capability import AuthMethod, Implementation
-from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
+from accord.session.option import Choice, Command, ConfigOption, Group, OptionCategory, Select, Toggle
 from accord.stores.interface import Store
 from accord.time_scale import scaled
 from accord.transport.interface import Transport
@@ -102,6 +102,9 @@ class AsgiApplication(Protocol):
 
     async def close(self) -> None:
         """End all connections."""
+
+    def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Await this once when the application is closed, for example to close the store of its agent."""
 
 
 class Agent:
@@ -215,7 +218,7 @@ class Agent:
         choices: Sequence[str | Choice | Group],
         *,
         default: str | None = None,
-        category: str | None = None,
+        category: OptionCategory | None = None,
         description: str | None = None,
     ) -> None:
         """Declare an option with one of several values; the first is the default. `Group`s put headings over them.
@@ -241,7 +244,7 @@ class Agent:
         name: str,
         *,
         default: bool = False,
-        category: str | None = None,
+        category: OptionCategory | None = None,
         description: str | None = None,
     ) -> None:
         """Declare an option that is on or off, with a category as in `select`; not every client can show it."""

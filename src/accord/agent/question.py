@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from accord.agent.turn_values import absolute_directory
 from accord.session.agent_requests import CommandSubject, Elicited
-from accord.session.option import PermissionOption
+from accord.session.custom import check_value
+from accord.session.option import PERMISSION_KINDS, PermissionOption
 
 __all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission", "check_options", "command_subject"]
 
@@ -26,10 +27,12 @@ def check_options(options: Sequence[PermissionOption]) -> None:
     """Refuse options that a client could not offer.
 
     Raises:
-        ValueError: There are none, or two of them have the same id.
+        ValueError: There are none, or two of them have the same id, or there is no such kind.
     """
     if not options or len({option.id for option in options}) != len(options):
         raise ValueError("a permission question needs options, with different ids")
+    for option in options:
+        check_value(option.kind, PERMISSION_KINDS, "kind of a permission option")
 
 
 def command_subject(

@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeAlias
 from accord.agent.threads import HandlerThreads, awaited, unwrapped
 from accord.errors import AuthRequired, InvalidParams
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
-from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
+from accord.session.custom import check_value, known_values
+from accord.session.option import Command, ConfigOption, OptionCategory, Select, Toggle, mode_option
 
 __all__ = [
     "LoginGate",
@@ -33,7 +34,7 @@ PromptKind: TypeAlias = Literal["image", "audio", "resource"]
 AnyHandler: TypeAlias = Callable[..., Any]
 PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
 # v2 reserves every other name without an underscore for itself.
-CATEGORIES = ("mode", "model", "model_config", "thought_level")
+CATEGORIES = known_values(OptionCategory)
 
 
 async def called(handler: AnyHandler, *arguments: Any) -> Any:
@@ -106,10 +107,8 @@ class Registrations:
         """Declare a config option; its value is the one that new sessions begin with."""
         if option.id in self.options:
             raise ValueError(f"there is an option {option.id!r} already")
-        category = option.category
-        if category is not None and category not in CATEGORIES and not category.startswith("_"):
-            known = ", ".join(CATEGORIES)
-            raise ValueError(f"the category of {option.id!r} is one of {known}, or begins with an underscore")
+        if option.category is not None:
+            check_value(option.category, CATEGORIES, "category of an option")
         if isinstance(option, Select):
             self._check_select(option)
         self.options[option.id] = option

@@ -28,6 +28,7 @@ from accord.protocol.model import UNSET
 from accord.session.agent_requests import ReadFile, ReleaseTerminal, StartTerminal, WriteFile
 from accord.session.capability import ClientCapabilities
 from accord.session.client_requests import McpServer
+from accord.session.custom import check_value, known_values
 from accord.session.downgrade import downgrade_notice
 from accord.session.event import (
     Background,
@@ -51,6 +52,7 @@ from accord.workspace import Workspace
 __all__ = ["Session", "new_id"]
 
 log = logging.getLogger("accord.agent")
+SEVERITIES = known_values(Severity)
 
 # How long the release of a terminal waits until its events are sent.
 RELEASE_PATIENCE_SECONDS = scaled(2.0)
@@ -286,6 +288,7 @@ class Session:
         """Show the user something once; it is not kept. A client without notices gets it as a message, which is."""
         notice = Noticed(title, severity, description)
         check_event(notice)
+        check_value(severity, SEVERITIES, "severity")
         await self._publish_notice(notice)
 
     async def _publish_notice(self, notice: Noticed) -> None:

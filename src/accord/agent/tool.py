@@ -17,12 +17,14 @@ from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
+from accord.session.custom import check_value, known_values
 from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
 from accord.session.event_check import check_event
 from accord.session.tool import (
     FINISHED,
     Diff,
     FileChange,
+    FileOperation,
     Location,
     Shown,
     TerminalView,
@@ -35,6 +37,9 @@ from accord.telemetry import NO_SPAN, OperationSpan, end_tool, tool_span
 __all__ = ["Showable", "Tool", "ToolFailed", "Viewable", "tool_content"]
 
 log = logging.getLogger("accord.agent")
+TOOL_KINDS = known_values(ToolKind)
+TOOL_STATUSES = known_values(ToolStatus)
+FILE_OPERATIONS = known_values(FileOperation)
 
 
 class ToolFailed(Exception):
@@ -55,13 +60,18 @@ Showable: TypeAlias = str | Block | ToolContent | FileChange | Viewable
 
 
 def tool_content(item: Showable) -> ToolContent:
-    """An author's item as content of a tool call."""
+    """An author's item as content of a tool call.
+
+    Raises:
+        TypeError: It cannot be shown. ValueError: There is no such operation on a file.
+    """
     match item:
         case str():
             return Shown(Text(plain_text(item)))
         case Text() | Image() | Audio() | Link() | Resource():
             return Shown(item)
         case FileChange():
+            check_value(item.operation, FILE_OPERATIONS, "operation on a file")
             return Diff([item])
         case Shown() | Diff() | TerminalView() | Unknown():
             return item
@@ -320,11 +330,15 @@ class Tool:
         """Change the given fields. A status that ends the call has its own methods.
 
         Raises:
-            ValueError: The status is one that ends the call.
+            ValueError: The status is one that ends the call, or there is no such kind or status.
             TypeError: The input or output is no JSON value, or another value is no text.
         """
         if isinstance(status, str) and status in FINISHED:
             raise ValueError("a tool call is ended by complete, fail or cancel")
+        if kind is not UNSET:
+            check_value(kind, TOOL_KINDS, "kind of a tool call")
+        if status is not UNSET:
+            check_value(status, TOOL_STATUSES, "status of a tool call")
         raw_input = input if input is UNSET else checked_json(input, "input")
         raw_output = output if output is UNSET else checked_json(output, "output")
         changed = ToolChanged(
@@ -364,7 +378,7 @@ class Tool:
 
     async def diff(self, path: str | os.PathLike[str], old: str | None, new: str | None) -> None:
         """Show a change to a file: `old` is None for a new one, `new` for one that is gone."""
-        operation = "add" if old is None else "delete" if new is None else "modify"
+        operation: FileOperation = "add" if old is None else "delete" if new is None else "modify"
         await self.show(FileChange(self._absolute(self._session, path), old, new, operation))
 
     async def locate(self, *places: Location | str | os.PathLike[str]) -> None:

@@ -20,12 +20,12 @@ from accord.agent.question import (
 )
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
-from accord.agent.tool import Tool, checked_json
+from accord.agent.tool import TOOL_KINDS, TOOL_STATUSES, Tool, checked_json
 from accord.agent.turn_values import (
+    STOP_REASONS,
     Compaction,
     add_tokens,
     annotated,
-    check_stop_reason,
     compacting,
     plan_event,
     usage_event,
@@ -36,6 +36,7 @@ from accord.protocol.model import UNSET
 from accord.session.agent_requests import ElicitForm, ElicitUrl, RequestPermission
 from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
+from accord.session.custom import check_value
 from accord.session.event import (
     Event,
     MessageChanged,
@@ -148,7 +149,7 @@ class Turn:
 
     async def _report_failures(self) -> None:
         for notice in self.session._take_failures():
-            await self.notice(notice.title, notice.description, severity=notice.severity)
+            await self.session.send(notice)
 
     def option(self, option_id: str) -> str | bool:
         """The value of a config option."""
@@ -296,7 +297,12 @@ class Turn:
         """A tool call, to be used as `async with turn.tool("Read the file", kind="read") as tool:`.
 
         Begin with `status="pending"` where the user will be asked first. See `Tool`.
+
+        Raises:
+            ValueError: There is no such kind or status.
         """
+        check_value(kind, TOOL_KINDS, "kind of a tool call")
+        check_value(status, TOOL_STATUSES, "status of a tool call")
         tool = Tool(
             self.session,
             self.session.send if background else self.send,
@@ -323,7 +329,7 @@ class Turn:
         Raises:
             ValueError: There is no such stop reason.
         """
-        check_stop_reason(stop_reason)
+        check_value(stop_reason, STOP_REASONS, "stop reason")
         self.stop_reason = stop_reason
 
     # --- requests to the user and the client

@@ -13,7 +13,8 @@ import msgspec
 
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown
-from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
+from accord.session.content import Annotations, Block, Blocks, Role, Text, blocks_of
+from accord.session.custom import check_value, known_values
 from accord.session.event import (
     CompactionChanged,
     CompactionChunk,
@@ -22,38 +23,29 @@ from accord.session.event import (
     Meta,
     PlanChanged,
     PlanEntry,
+    PlanPriority,
+    PlanStatus,
+    StopReason,
     TokenUsage,
     UsageChanged,
 )
 from accord.session.event_check import check_event
 
 __all__ = [
+    "STOP_REASONS",
     "Compaction",
     "absolute_directory",
     "add_tokens",
     "annotated",
-    "check_stop_reason",
     "compacting",
     "plan_event",
     "usage_event",
 ]
 
-PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
-PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
-
-
-STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
-
-
-def check_stop_reason(reason: object) -> None:
-    """Check that a turn can end so.
-
-    Raises:
-        ValueError: There is no such stop reason.
-    """
-    if reason not in STOP_REASONS and not (isinstance(reason, str) and reason.startswith("_")):
-        known = ", ".join(sorted(STOP_REASONS))
-        raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
+PLAN_STATUSES = known_values(PlanStatus)
+PLAN_PRIORITIES = known_values(PlanPriority)
+STOP_REASONS = known_values(StopReason)
+AUDIENCES = known_values(Role)
 
 
 def plan_event(entries: Iterable[PlanEntry | str], plan_id: str, meta: Meta | None) -> PlanChanged:
@@ -68,15 +60,9 @@ def plan_event(entries: Iterable[PlanEntry | str], plan_id: str, meta: Meta | No
     plan = PlanChanged([PlanEntry(each) if isinstance(each, str) else each for each in entries], plan_id, meta)
     check_event(plan)
     for entry in plan.entries:
-        _check_word(entry.status, PLAN_STATUSES, "status")
-        _check_word(entry.priority, PLAN_PRIORITIES, "priority")
+        check_value(entry.status, PLAN_STATUSES, "status of a plan's entry")
+        check_value(entry.priority, PLAN_PRIORITIES, "priority of a plan's entry")
     return plan
-
-
-def _check_word(word: str, known: frozenset[str], field: str) -> None:
-    if word not in known and not word.startswith("_"):
-        expected = ", ".join(sorted(known))
-        raise ValueError(f"{word!r} is no {field} of a plan's entry: one of {expected}")
 
 
 MAX_COUNT = 2**64 - 1
@@ -162,7 +148,13 @@ async def compacting(send: Callable[[Event], Awaitable[None]], compaction_id: st
 
 
 def annotated(block: Block, annotations: Annotations) -> Block:
-    """The block with annotations; one of an unknown type as it is."""
+    """The block with annotations; one of an unknown type as it is.
+
+    Raises:
+        ValueError: There is no such audience.
+    """
+    for each in annotations.audience or ():
+        check_value(each, AUDIENCES, "audience")
     return block if isinstance(block, Unknown) else msgspec.structs.replace(block, annotations=annotations)
 
 

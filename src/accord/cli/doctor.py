@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from accord.cli.agent_session import RunningAgent, running_agent, within
 from accord.cli.fault import phase
@@ -119,7 +121,9 @@ def _able(capabilities: AgentCapabilities) -> list[str]:
 async def _try_session(running: RunningAgent, finding: _Finding) -> CommandFailure | None:
     begun = time.monotonic()
     seconds = running.deadlines.start_seconds
-    with tempfile.TemporaryDirectory() as folder:
+    # An agent at an address has the directories of its server, where this one may be; nothing is asked of it there.
+    is_remote = running.target.entry.address is not None
+    with contextlib.nullcontext(str(Path.cwd())) if is_remote else tempfile.TemporaryDirectory() as folder:
         try:
             with phase("session", running.target.typed):
                 session = await within(seconds, "session", running.agent.new_session(folder))

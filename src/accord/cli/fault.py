@@ -252,9 +252,11 @@ def _limited(error: RateLimited, name: str, _agent: str) -> CommandFailure:
 
 
 def _refused(error: RequestError, name: str, agent: str) -> CommandFailure:
-    message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(error.data)}"
+    message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(data_for_people(error))}"
     # Many agents have no error of their own for a missing key, or find it missing only when they ask their model.
     advice = set_up_advice(agent) if isinstance(error, InternalError) and name in {"session", "prompt"} else ""
+    if name == "session" and isinstance(error.data, dict) and error.data.get("field") == "cwd":
+        advice = "Go to a directory that the agent serves, and type it there"
     # The traceback behind an error with a reason is for the author of an agent, not for a user of a well-known one.
     is_explained = _gives_a_reason(error) and bool(known_login(agent))
     return CommandFailure(
@@ -269,6 +271,19 @@ def _gives_a_reason(error: RequestError) -> bool:
     return error.message != type(error).default_message or has_text or has_field
 
 
+def data_for_people(error: RequestError) -> Any:
+    """The `data` of an error without the words for programs, where its message is a sentence; None if none is left."""
+    data = error.data
+    if not isinstance(data, dict) or error.message == type(error).default_message:
+        return data
+    kept = {name: value for name, value in data.items() if name not in {"reason", "field"} or not _is_word(value)}
+    return kept or None
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[a-z]+([_.][a-z]+)*", value, re.IGNORECASE) is not None
+
+
 def _data_text(data: Any, known: Collection[str] = ()) -> str:
     """The `data` of an error behind its message: a textual reason first, then the fields not in `known`, as JSON."""
     if data is None or data == {}:
@@ -281,8 +296,12 @@ def _data_text(data: Any, known: Collection[str] = ()) -> str:
     log_id = data.get("correlationId")
     rest = {name: value for name, value in data.items() if name not in {key, "correlationId", *known}}
     parts = [_clip(data[key])] if key is not None else []
-    if rest:
-        parts.append(json_text(rest, limit=max(DATA_CHARACTERS - sum(map(len, parts)), 1)))
+    room = max(DATA_CHARACTERS - sum(map(len, parts)), 1)
+    if all(isinstance(value, str | int | float) for value in rest.values()):
+        told = ", ".join(f"{name}: {value}" for name, value in rest.items())
+        parts += [told if len(told) <= room else f"{told[:room]}…"] if rest else []
+    else:
+        parts.append(json_text(rest, limit=room))
     told = f": {', '.join(parts)}" if parts else ""
     return f"{told}; its log has the reason under {_clip(str(log_id))}" if log_id and key is None else told
 

@@ -24,6 +24,12 @@ VERBS = {
     "replay": "one side of a recorded conversation against a live other",
     "trace": "show, filter, judge and convert a recording of the wire",
 }
+GROUPS = {
+    "use": ("run", "chat", "agents", "sessions", "cancel"),
+    "write": ("new", "agent", "check"),
+    "serve": ("serve", "fleet"),
+    "inspect": ("tap", "replay", "trace"),
+}
 LATER = ("inspect", "bridge", "proxy")
 
 HELP = """\
@@ -112,8 +118,10 @@ def _main(line: list[str]) -> int:
         sys.stdout.write(f"accord {VERSION}\n")
         return 0
     if verb in {"--help", "-h", "help"}:
-        verbs = "\n".join(f"  {name:<9} {what}" for name, what in VERBS.items())
-        sys.stdout.write(HELP.format(verbs=verbs))
+        lines = []
+        for group, names in GROUPS.items():
+            lines += [f"{group}:", *(f"  {name:<9} {VERBS[name]}" for name in names)]
+        sys.stdout.write(HELP.format(verbs="\n".join(lines)))
         return 0
     from accord.cli.status import CommandFailure, UsageFailure, complain  # noqa: PLC0415 - not for `--version`
     from accord.errors import AccordError  # noqa: PLC0415

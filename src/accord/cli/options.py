@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,10 +35,34 @@ def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None
     return line[:place], command
 
 
-class Parser(argparse.ArgumentParser):
-    """Options and words in any order; an error is one line and the status 2."""
+ALIASES = {"list": "ls", "remove": "rm", "delete": "rm"}
+"""Other names of what a verb does."""
 
-    def __init__(self, verb: str, usage: str, description: str, examples: str) -> None:
+
+def named_action(verb: str, word: str, known: Iterable[str]) -> str:
+    """The action of a verb that a word names.
+
+    Raises:
+        UsageFailure: There is none; the text has the one that may have been meant.
+    """
+    known = list(known)
+    name = ALIASES.get(word, word)
+    if name not in known:
+        from difflib import get_close_matches  # noqa: PLC0415 - only when something is wrong
+
+        guess = "".join(f"; did you mean {near}?" for near in get_close_matches(word, known, 1, 0.5))
+        raise UsageFailure(f"there is no accord {verb} {word}{guess or ';'} There are: {', '.join(known)}")
+    return name
+
+
+class Parser(argparse.ArgumentParser):
+    """Options and words in any order; an error is one line and the status 2.
+
+    With `brief` the help has only these options, the first lines of the usage and of the examples: what fits on a
+    screen. `--help-all` has all.
+    """
+
+    def __init__(self, verb: str, usage: str, description: str, examples: str, brief: Sequence[str] = ()) -> None:
         super().__init__(
             prog=f"accord {verb}",
             usage=usage,
@@ -47,6 +72,23 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.verb = verb
+        self._brief = frozenset(("-h", "--help-all", *brief)) if brief else None
+        if brief:
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+
+    def format_help(self) -> str:
+        if self._brief is not None:
+            for each in self._actions:
+                each.help = each.help if self._brief & {*each.option_strings} else argparse.SUPPRESS
+            self.usage = "\n".join(line for line in (self.usage or "").splitlines() if len(line) <= SCREEN_CELLS)
+            lines = (self.epilog or "").splitlines()[: BRIEF_EXAMPLES + 1]
+            self.epilog = "\n".join([*lines, "", f"all options: accord {self.verb} --help-all"])
+        return super().format_help()
+
+    def show_whole_help(self) -> None:
+        """Print the help with all options."""
+        self._brief = None
+        self.print_help()
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The parsed arguments.
@@ -58,7 +100,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a failure of ours; argparse would print its usage and exit."""
+        unknown = re.match(r"unrecognized arguments: .*?(--?[^\s=]+)", message)
+        if unknown is not None:
+            from difflib import get_close_matches  # noqa: PLC0415 - as above
+
+            # The longest common part would be the hyphens.
+            options = {each.lstrip("-"): each for each in self._option_string_actions}
+            guess = [options[near] for near in get_close_matches(unknown[1].lstrip("-"), options, 1, 0.7)]
+            message = f"there is no option {unknown[1]}{'; did you mean ' + guess[0] + '?' if guess else ''}"
         raise UsageFailure(message, advice=f"See: accord {self.verb} --help")
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
+        assert isinstance(parser, Parser)  # noqa: S101 - no other parser has it
+        parser.show_whole_help()
+        parser.exit()
 
 
 class InOrder(argparse.Action):
@@ -76,6 +133,8 @@ class InOrder(argparse.Action):
         setattr(namespace, self.dest, kept)
 
 
+SCREEN_CELLS = 80
+BRIEF_EXAMPLES = 3
 EDITIONS = ("auto", "newest", "1", "2", "2-june")
 
 

@@ -125,6 +125,12 @@ def remark(text: SafeText) -> None:
     sys.stderr.flush()
 
 
+def show_line(text: SafeText) -> None:
+    """A line for people that can be copied as a whole: nothing stands before it."""
+    sys.stderr.write(filled("{}\n", text))
+    sys.stderr.flush()
+
+
 LINE = "%(asctime)s %(name)s %(levelname)s %(message)s"
 
 

@@ -11,7 +11,7 @@ from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen
 from accord.cli.status import Status
 from accord.cli.trace_lines import message_line
-from accord.display import exact, filled, joined, own, prose_line
+from accord.display import exact, filled, own, prose_line
 from accord.trace.conversion import PlainTrace
 from accord.trace.index import TraceIndex
 from accord.trace.redaction import Redactor
@@ -86,8 +86,9 @@ def _show_rules(screen: TextScreen, judgement: RecordedJudgement) -> int:
         screen.line([Span(own("  only the first part of the trace: all of it takes too much memory"), "yellow")])
     for outcome in failed:
         _show_rule(screen, outcome)
-    ids = joined([exact(each.rule.id) for each in skipped], own(", "))
-    screen.line([Span(filled("  not judged, {} rules: {}", len(skipped), ids), "dim")])
+    screen.line(
+        [Span(filled("  {} rules not judged: the recording does not show what they ask for", len(skipped)), "dim")]
+    )
     return len(broken)
 
 

@@ -126,16 +126,15 @@ class ConnectedAgent:
     # --- life
 
     async def __aenter__(self) -> Self:
-        await self.open()
-        return self
+        return await self.open()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
 
-    async def open(self) -> None:
-        """Start the agent and agree on an edition.
+    async def open(self) -> Self:
+        """Start the agent and agree on an edition; returns itself, and wants a `close` at the end.
 
         Raises:
             ConnectFailed: It could not be started.
@@ -154,6 +153,7 @@ class ConnectedAgent:
             await self._launcher.close()
             raise
         self._watcher = asyncio.get_running_loop().create_task(self._watch(self._current))
+        return self
 
     async def close(self) -> None:
         """End the connection, and the agent's program with it; bounded in time."""

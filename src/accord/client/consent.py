@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from accord.client.question import PermissionQuestion
 from accord.client.session import Session
 from accord.session.claims import CallClaims, CommandClaim, claims_in, claims_of, with_shown_blocks
+from accord.session.custom import Custom
 from accord.session.entry import ToolCall
 from accord.session.event import Event, TerminalChanged, ToolChanged, ToolContentAdded
 from accord.session.readings import WRITING_KINDS
@@ -24,7 +25,7 @@ from accord.workspace.subject import SubjectResolver, resolve_rules, spelled_pat
 __all__ = ["Grant", "SessionConsent"]
 
 # The operation of a write over a file that is too large to be shown, or no text: it is not a new one.
-REPLACED = "replace"
+REPLACED = Custom("replace")
 # Passages may be replaced once or everywhere: more results of the shown changes than this are not tried.
 MAX_RESULTS = 64
 

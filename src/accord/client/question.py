@@ -23,9 +23,10 @@ from accord.session.agent_requests import (
     WriteFile,
 )
 from accord.session.claims import CallClaims, claims_of, terminal_claim
+from accord.session.custom import check_value
 from accord.session.entry import ToolCall
 from accord.session.event import Noticed
-from accord.session.option import PermissionOption
+from accord.session.option import PERMISSION_KINDS, PermissionKind, PermissionOption
 from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Subject
 
@@ -93,12 +94,16 @@ class PermissionQuestion:
         """Whether the turn in which it came still runs."""
         return self.turn is not None and self.turn is self.session.running_turn
 
-    def option(self, *kinds: str) -> PermissionOption | None:
+    def option(self, *kinds: PermissionKind) -> PermissionOption | None:
         """The first option of one of these kinds, the first kind first: `question.option("allow_once")`.
 
         An option that cannot be given is none: its name contradicts its kind, or another one has its id too.
+
+        Raises:
+            ValueError: There is no such kind.
         """
         for kind in kinds:
+            check_value(kind, PERMISSION_KINDS, "kind of a permission option")
             for option in self.options:
                 if option.kind == kind and option.can_be_given(self.options):
                     return option

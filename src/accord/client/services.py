@@ -55,7 +55,7 @@ from accord.session.entry import ToolCall
 from accord.session.meta_original import ORIGINAL
 from accord.session.option import PermissionOption
 from accord.session.rules import Subject
-from accord.session.tool import Diff, FileChange, Location
+from accord.session.tool import Diff, FileChange, Location, ToolKind
 from accord.workspace import NoSuchFile, Workspace, WorkspaceError
 from accord.workspace.launch import command_argv
 
@@ -74,7 +74,7 @@ _SCOPES: dict[type[MachineRequest], str] = {
     WriteFile: "fs:write",
     StartTerminal: "terminal:create",
 }
-_KINDS: dict[type[MachineRequest], str] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
+_KINDS: dict[type[MachineRequest], ToolKind] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
 
 
 @dataclass(frozen=True, slots=True)

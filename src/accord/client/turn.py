@@ -66,7 +66,7 @@ class Turn:
         """The `_meta` of the prompt."""
         self.message_id: str | None = None
         """The id of the user's message, where the edition names it."""
-        self.stop_reason: StopReason | None = None
+        self.stop_reason: StopReason | str | None = None
         """Why the turn ended; None while it goes on, and where it failed."""
         self.error: AccordError | None = None
         """The exception that ended the turn, if it failed."""
@@ -297,7 +297,7 @@ class Turn:
             self._go_on()
 
     def _finish(
-        self, stop_reason: StopReason | None, error: AccordError | None = None, usage: TokenUsage | None = None
+        self, stop_reason: StopReason | str | None, error: AccordError | None = None, usage: TokenUsage | None = None
     ) -> None:
         if self.is_over:
             return
@@ -358,7 +358,7 @@ class Reply:
         """The text of all messages of the agent in the turn."""
         self.answer: str = turn.answer
         """The last whole message of the agent."""
-        self.stop_reason: StopReason | None = turn.stop_reason
+        self.stop_reason: StopReason | str | None = turn.stop_reason
         """Why the turn ended."""
         self.tool_calls: list[ToolCall] = turn.tool_calls
         """The tool calls of the turn, in their order."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from accord.coder.daemon_thread import in_thread
 from accord.coder.model import Delta, ModelBusy, ModelError, ModelMissing, ModelRequest, ModelUnreachable, Retrying
+from accord.version import install_line
 
 if TYPE_CHECKING:
     from accord.coder.gateway import Gateway
@@ -84,8 +85,8 @@ class ProviderModel:
                 module = await in_thread(import_module, "accord.coder.gateway")
             except ImportError as error:
                 raise ModelMissing(
-                    f"The model {self._name} needs a package that is missing ({error.name or error}): "
-                    'pip install "accord[agent]", in a clone ".[agent]"'
+                    f"The model {self._name} needs a package that is missing ({error.name or error}); "
+                    f"type {install_line('agent')}"
                 ) from error
             opened: Gateway = await in_thread(module.Gateway, self._name, self._base_url, self._api_key)
             self._gateway = opened

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from accord.config import ConfigPaths
-from accord.session.tool import FileChange
+from accord.session.tool import FileChange, FileOperation
 from accord.stores.folder import make_folder
 from accord.stores.owner import is_held, open_owner, owners_folder
 
@@ -181,7 +181,7 @@ def _change(name: str, old: Path, new: Path, roots: tuple[Path, Path]) -> FileCh
     is_old, is_new = os.path.lexists(old), os.path.lexists(new)
     if is_old and is_new and _is_same(old, new, roots):
         return None
-    operation = "modify" if is_old and is_new else "add" if is_new else "delete"
+    operation: FileOperation = "modify" if is_old and is_new else "add" if is_new else "delete"
     before, after = _text(old, roots[0]), _text(new, roots[1])
     if (is_old and before is None) or (is_new and after is None):
         before = after = None

@@ -274,7 +274,7 @@ def change_kinds(kind: str, change: FileChange) -> tuple[str, ...]:
     """The kinds of one change in a call of this kind: a diff changes files whatever the call is called."""
     if kind == "delete" and not change.new:
         return ("delete",)
-    kinds = {change.operation if change.operation in WRITING_KINDS else "edit"}
+    kinds: set[str] = {change.operation if change.operation in WRITING_KINDS else "edit"}
     if change.operation == "move" and change.old != change.new:
         kinds.add("edit")
     if kind in WRITING_KINDS:

@@ -190,7 +190,7 @@ class PromptAnswered(Part):
     Which of the two it is, is an edition's rule of answering; the other is None.
     """
 
-    stop_reason: StopReason | None = None
+    stop_reason: StopReason | str | None = None
     message_id: str | None = None
     meta: Meta | None = None
     token_usage: TokenUsage | None = None

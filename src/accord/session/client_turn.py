@@ -73,7 +73,7 @@ class Accepted(msgspec.Struct, Generic[K], frozen=True):
     """The request was answered with a result; `stop_reason` is given where the answer ends the turn."""
 
     prompt: K
-    stop_reason: StopReason | None = None
+    stop_reason: StopReason | str | None = None
     token_usage: TokenUsage | None = None
 
 
@@ -118,7 +118,7 @@ class EndTurn(msgspec.Struct, Generic[K], frozen=True):
     """The turn is over. `error` is set where the agent reported that its work failed."""
 
     prompt: K
-    stop_reason: StopReason | None
+    stop_reason: StopReason | str | None
     error: WorkError | None = None
     token_usage: TokenUsage | None = None
 
@@ -274,7 +274,7 @@ class ClientTurns(Generic[K]):
         return self._over(prompt, state.stop_reason or "end_turn", error, state.token_usage)
 
     def _over(
-        self, prompt: K, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None
+        self, prompt: K, reason: StopReason | str, error: WorkError | None = None, usage: TokenUsage | None = None
     ) -> list[PromptOutput[K]]:
         self._forget(prompt)
         return [EndTurn(prompt, reason, error, usage), *self._next()]

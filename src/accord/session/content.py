@@ -1,11 +1,12 @@
 """Content blocks, the parts of prompts, messages and tool calls. All editions have the same five kinds."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
+from accord.session.custom import Custom
 
 __all__ = [
     "Annotations",
@@ -17,6 +18,7 @@ __all__ = [
     "Link",
     "Part",
     "Resource",
+    "Role",
     "Text",
     "block_text",
     "blocks_of",
@@ -27,10 +29,14 @@ class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False
     """The base of every part of a conversation; also the form in which a store keeps it."""
 
 
+Role: TypeAlias = Literal["user", "assistant"] | Custom
+"""The reader that a block is meant for."""
+
+
 class Annotations(Part):
     """Hints for the presentation of a block; `priority` is between 0 and 1."""
 
-    audience: list[str] | None = None
+    audience: list[Role] | None = None
     last_modified: str | None = None
     priority: float | None = None
     meta: dict[str, Any] | None = None

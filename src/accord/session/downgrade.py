@@ -10,6 +10,7 @@ import msgspec
 
 from accord.protocol.model import UNSET, Unknown, UnsetType
 from accord.session.content import Block, Text
+from accord.session.custom import Custom
 from accord.session.event import Noticed, PlanChanged, PlanEntry, ToolChanged
 from accord.session.git_patch import operation_of, read_patch
 from accord.session.meta_original import (
@@ -164,7 +165,7 @@ def restore_diff(diff: Diff) -> Diff:
 def _restore_change(change: FileChange, original: ChangeOriginal) -> FileChange:
     # Only a file without a new text can be gone: a text that the report has is not taken back.
     is_gone = not change.new
-    operation = original.operation or change.operation
+    operation = Custom(original.operation or change.operation)
     return FileChange(
         change.path,
         change.old,
@@ -213,7 +214,7 @@ def _with_original(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
     )
     if original == EntryOriginal():
         return entry
-    return PlanEntry(content, status, priority, keep(entry.meta, original))
+    return PlanEntry(content, Custom(status), Custom(priority), keep(entry.meta, original))
 
 
 def _changed(meant: str, written: str) -> str | UnsetType:

@@ -176,8 +176,8 @@ class ToolCall:
 
     id: str
     title: str | None = None
-    kind: ToolKind = "other"
-    status: ToolStatus = "pending"
+    kind: ToolKind | str = "other"
+    status: ToolStatus | str = "pending"
     name: str | None = None
     content: list[ToolContent] = field(default_factory=list)
     locations: list[Location] = field(default_factory=list)
@@ -327,7 +327,7 @@ class TurnSpan:
 
     start: int
     end: int | None = None
-    stop_reason: StopReason | None = None
+    stop_reason: StopReason | str | None = None
     error: WorkError | None = None
     worked: bool = False
     token_usage: TokenUsage | None = None
@@ -382,7 +382,7 @@ def _tool_events(call: ToolCall) -> list[Event]:
     return [_tool_event(call, call.status)]
 
 
-def _tool_event(call: ToolCall, status: ToolStatus) -> ToolChanged:
+def _tool_event(call: ToolCall, status: ToolStatus | str) -> ToolChanged:
     return ToolChanged(
         call.id,
         title=or_unset(call.title),

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.content import Block, Part
+from accord.session.custom import Custom
 from accord.session.option import Command, ConfigOption
 from accord.session.tool import Location, ToolContent, ToolKind, ToolStatus
 
@@ -28,6 +29,8 @@ __all__ = [
     "Noticed",
     "PlanChanged",
     "PlanEntry",
+    "PlanPriority",
+    "PlanStatus",
     "SessionState",
     "Severity",
     "Speaker",
@@ -46,12 +49,16 @@ __all__ = [
 
 Speaker: TypeAlias = Literal["user", "agent", "thought"]
 """Whose message it is; `thought` are the agent's thoughts."""
-StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
-"""Why a turn ended; `error` where it failed."""
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] | Custom
+"""Why a turn ends. One that ended may have another reason: `error` where it failed."""
 SessionState: TypeAlias = Literal["running", "requires_action", "idle"] | str
 """The states of a session."""
-Severity: TypeAlias = Literal["info", "warning", "error"] | str
+Severity: TypeAlias = Literal["info", "warning", "error"] | Custom
 """How serious a notice is."""
+PlanStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"] | Custom
+"""The status of a plan's entry."""
+PlanPriority: TypeAlias = Literal["high", "medium", "low"] | Custom
+"""The priority of a plan's entry."""
 Meta: TypeAlias = dict[str, Any]
 """The `_meta` of a message: any JSON, by key."""
 
@@ -82,8 +89,8 @@ class ToolChanged(Part, tag_field="event", tag="tool"):
 
     id: str
     title: Maybe[str] = UNSET
-    kind: Maybe[ToolKind] = UNSET
-    status: Maybe[ToolStatus] = UNSET
+    kind: Maybe[ToolKind | str] = UNSET
+    status: Maybe[ToolStatus | str] = UNSET
     name: Maybe[str] = UNSET
     content: Maybe[list[ToolContent]] = UNSET
     locations: Maybe[list[Location]] = UNSET
@@ -136,8 +143,8 @@ class PlanEntry(Part):
     """One step of a plan."""
 
     content: str
-    status: Literal["pending", "in_progress", "completed", "cancelled"] | str = "pending"
-    priority: Literal["high", "medium", "low"] | str = "medium"
+    status: PlanStatus = "pending"
+    priority: PlanPriority = "medium"
     meta: Meta | None = None
 
 
@@ -199,7 +206,7 @@ class Noticed(Part, tag_field="event", tag="notice"):
     """Something the user should see once; never kept, never replayed."""
 
     title: str
-    severity: Severity = "info"
+    severity: Severity | str = "info"
     description: str | None = None
     meta: Meta | None = None
 
@@ -266,7 +273,7 @@ class StateChanged(Part, tag_field="event", tag="state"):
     """
 
     state: SessionState
-    stop_reason: StopReason | None = None
+    stop_reason: StopReason | str | None = None
     error: WorkError | None = None
     background: list[Background] | UnsetType = UNSET
     meta: Meta | None = None

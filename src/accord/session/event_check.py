@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Union
 import msgspec
 
 from accord.protocol.model import Unknown
+from accord.session.custom import Custom
 from accord.session.event import Event
 
 __all__ = ["check_event"]
@@ -87,13 +88,16 @@ def _rule(hint: Any) -> _Rule | None:
     if origin is Union or origin is types.UnionType:
         members = typing.get_args(hint)
         # A word of the specification, or any other, is any text.
-        return _union([_rule(each) for each in members if str not in members or typing.get_origin(each) is not Literal])
+        is_open = str in members or Custom in members
+        return _union([_rule(each) for each in members if not is_open or typing.get_origin(each) is not Literal])
     if origin is Literal:
         return _word(typing.get_args(hint))
     if origin in (list, tuple):
         return _items(_rule(typing.get_args(hint)[0]), "a list")
     if origin is dict:
         return _plain_rule((dict,), "a dict")
+    if hint is Custom:
+        return _LEAVES[str]
     if issubclass(hint, msgspec.Struct):
         return _struct_rule(hint)
     return _LEAVES[hint]

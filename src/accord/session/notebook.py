@@ -40,7 +40,7 @@ _MARKS = {"completed": "✓", "failed": "✗", "cancelled": "⊘", "in_progress"
 Terminals = dict[str, TerminalEntry]
 
 
-def end_note(stop_reason: StopReason | None, tokens: TokenUsage | None, usage: UsageChanged | None) -> str:
+def end_note(stop_reason: StopReason | str | None, tokens: TokenUsage | None, usage: UsageChanged | None) -> str:
     """How a turn ended and what it took."""
     parts = [str(stop_reason or "not ended well, or not yet")]
     if tokens is not None:

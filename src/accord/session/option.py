@@ -7,15 +7,19 @@ import msgspec
 
 from accord.protocol.model import Unknown
 from accord.session.content import Part
+from accord.session.custom import Custom, known_values
 from accord.session.refusal import means_no
 
 __all__ = [
     "MADE_FROM",
+    "PERMISSION_KINDS",
     "Choice",
     "Command",
     "ConfigOption",
     "Consent",
     "Group",
+    "OptionCategory",
+    "PermissionKind",
     "PermissionOption",
     "Select",
     "Toggle",
@@ -23,6 +27,12 @@ __all__ = [
     "with_made",
     "with_mode",
 ]
+
+PermissionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"] | Custom
+"""The kind of an option of a permission request."""
+PERMISSION_KINDS = known_values(PermissionKind)
+OptionCategory: TypeAlias = Literal["mode", "model", "model_config", "thought_level"] | Custom
+"""The topic of a config option, a hint for its presentation."""
 
 
 class Choice(Part):
@@ -52,7 +62,7 @@ class Select(Part, tag_field="type", tag="select"):
     choices: list[Choice] = []
     groups: list[Group] = []
     description: str | None = None
-    category: str | None = None
+    category: OptionCategory | None = None
     meta: dict[str, Any] | None = None
 
     def values(self) -> list[str]:
@@ -67,7 +77,7 @@ class Toggle(Part, tag_field="type", tag="boolean"):
     name: str
     value: bool
     description: str | None = None
-    category: str | None = None
+    category: OptionCategory | None = None
     meta: dict[str, Any] | None = None
 
 
@@ -97,7 +107,7 @@ class PermissionOption(Part):
 
     id: str
     name: str
-    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
+    kind: PermissionKind
     meta: dict[str, Any] | None = None
 
     @property

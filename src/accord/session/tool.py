@@ -4,14 +4,27 @@ from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import Unknown
 from accord.session.content import Block, Part
+from accord.session.custom import Custom
 
-__all__ = ["Diff", "FileChange", "Location", "Shown", "TerminalView", "ToolContent", "ToolKind", "ToolStatus"]
+__all__ = [
+    "Diff",
+    "FileChange",
+    "FileOperation",
+    "Location",
+    "Shown",
+    "TerminalView",
+    "ToolContent",
+    "ToolKind",
+    "ToolStatus",
+]
 
 ToolKind: TypeAlias = (
-    Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
+    Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | Custom
 )
 """The kind of a tool's work."""
-ToolStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
+FileOperation: TypeAlias = Literal["add", "delete", "modify", "move", "copy"] | Custom
+"""The operation of a change on its file."""
+ToolStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | Custom
 """The status of a tool call; an edition without `paused` or `cancelled` sends the closest status it has."""
 
 FINISHED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
@@ -28,13 +41,13 @@ class Location(Part):
 class FileChange(Part):
     """One file before and after. `old` is None for a new file, `new` for one that is gone or was not given.
 
-    `operation` is one of add, delete, modify, move, copy, or an edition's further word; `payload` is then the whole.
+    An `operation` that a peer sent may be an edition's further word; `payload` is then the whole.
     """
 
     path: str
     old: str | None = None
     new: str | None = None
-    operation: str = "modify"
+    operation: FileOperation = "modify"
     old_path: str | None = None
     file_type: str | None = None
     mime_type: str | None = None

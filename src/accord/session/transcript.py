@@ -187,7 +187,7 @@ class Transcript:
         return self._state.state if self._state else "idle"
 
     @property
-    def stop_reason(self) -> StopReason | None:
+    def stop_reason(self) -> StopReason | str | None:
         """Why the session is idle, if it said so."""
         return self._state.stop_reason if self._state else None
 

@@ -222,7 +222,9 @@ class TurnAutomaton:
     def _stop(self, event: HandlerFinished | HandlerFailed | HandlerCancelled) -> list[Output]:
         return self._end("cancelled", None, event.token_usage) if self._at_work else self._illegal(event)
 
-    def _end(self, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None) -> list[Output]:
+    def _end(
+        self, reason: StopReason | str, error: WorkError | None = None, usage: TokenUsage | None = None
+    ) -> list[Output]:
         outputs = [*self._retire_all(), *self._publish("idle", reason, error, usage)]
         if self.rule == "end":
             outputs += [AnswerFailed(p, error) if error else AnswerStopped(p, reason, usage) for p in self._current]
@@ -286,7 +288,7 @@ class TurnAutomaton:
     def _publish(
         self,
         state: SessionState,
-        reason: StopReason | None = None,
+        reason: StopReason | str | None = None,
         error: WorkError | None = None,
         usage: TokenUsage | None = None,
     ) -> list[Output]:
@@ -302,7 +304,7 @@ class TurnAutomaton:
     def _changed(
         self,
         state: SessionState,
-        reason: StopReason | None = None,
+        reason: StopReason | str | None = None,
         error: WorkError | None = None,
         usage: TokenUsage | None = None,
     ) -> StateChanged:

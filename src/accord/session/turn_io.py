@@ -95,7 +95,7 @@ class CancelRequested(msgspec.Struct, frozen=True):
 
 
 class HandlerFinished(msgspec.Struct, frozen=True):
-    stop_reason: StopReason = "end_turn"
+    stop_reason: StopReason | str = "end_turn"
     token_usage: TokenUsage | None = None
 
 
@@ -185,7 +185,7 @@ class AnswerInserted(msgspec.Struct, frozen=True):
 
 class AnswerStopped(msgspec.Struct, frozen=True):
     prompt: PromptKey
-    stop_reason: StopReason
+    stop_reason: StopReason | str
     token_usage: TokenUsage | None = None
 
 

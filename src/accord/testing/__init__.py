@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         check_store as check_store,
     )
     from accord.testing.files import (
+        MakeWorkspace as MakeWorkspace,
         read_files as read_files,
         write_files as write_files,
     )
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         TEST_DEADLINES as TEST_DEADLINES,
         Answers as Answers,
         JoinOptions as JoinOptions,
+        OpenAgent as OpenAgent,
         Question as Question,
         UnexpectedQuestion as UnexpectedQuestion,
         join as join,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         Recorder as Recorder,
     )
     from accord.testing.replayed import (
+        OpenReplay as OpenReplay,
         ReplayedAgent as ReplayedAgent,
     )
     from accord.testing.roles import (
@@ -64,16 +67,16 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
-            "accord.testing.joint": "Answers JoinOptions Question TEST_DEADLINES UnexpectedQuestion join",
+            "accord.testing.joint": "Answers JoinOptions OpenAgent Question TEST_DEADLINES UnexpectedQuestion join",
             "accord.stores": "StoreCheckFailed check_store",
             "accord.transport.check": "TransportCheckFailed check_transport",
-            "accord.testing.files": "read_files write_files",
+            "accord.testing.files": "MakeWorkspace read_files write_files",
             "accord.testing.roles": "AgentPeer AgentScript ClientPeer Greeting",
             "accord.testing.message": "JsonRpcMessage",
             "accord.testing.peer": "ScriptFailed",
             "accord.testing.program": "command_of",
             "accord.testing.recorder": "Direction RecordedMessage Recorder",
-            "accord.testing.replayed": "ReplayedAgent",
+            "accord.testing.replayed": "OpenReplay ReplayedAgent",
             "accord.testing.scripted": "ClientScript ScriptedAgent ScriptedClient",
         },
     )

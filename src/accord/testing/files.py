@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
-__all__ = ["read_files", "write_files"]
+__all__ = ["MakeWorkspace", "read_files", "write_files"]
+
+MakeWorkspace: TypeAlias = Callable[..., Path]
+"""The type of the fixture `accord_workspace`."""
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> Path:

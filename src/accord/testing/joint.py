@@ -28,11 +28,22 @@ from accord.testing.recorder import Recorder
 from accord.testing.scripted import ScriptedAgent, release
 from accord.transport.interface import Transport
 
-__all__ = ["TEST_DEADLINES", "Answers", "JoinOptions", "OpenSessions", "Question", "UnexpectedQuestion", "join"]
+__all__ = [
+    "TEST_DEADLINES",
+    "Answers",
+    "JoinOptions",
+    "OpenAgent",
+    "OpenSessions",
+    "Question",
+    "UnexpectedQuestion",
+    "join",
+]
 
 
 Question: TypeAlias = PermissionQuestion | FormQuestion | UrlQuestion
 """A question of an agent to its user."""
+OpenAgent: TypeAlias = Callable[..., BlockingSession]
+"""The type of the fixture `accord_open`."""
 
 
 class UnexpectedQuestion(AccordError):

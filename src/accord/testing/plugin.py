@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from accord.client import BlockingSession, ConnectedAgent
+    from accord.client import ConnectedAgent
+    from accord.testing.files import MakeWorkspace
+    from accord.testing.joint import OpenAgent
     from accord.testing.recorder import Recorder
-    from accord.testing.replayed import ReplayedAgent
+    from accord.testing.replayed import OpenReplay, ReplayedAgent
 
 __all__ = ["accord_join", "accord_open", "accord_recorder", "accord_replay", "accord_state", "accord_workspace"]
 
@@ -42,7 +44,7 @@ def accord_recorder() -> Recorder:
 
 
 @pytest.fixture
-def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> MakeWorkspace:
     """Makes working directories for agents: `accord_workspace({"src/a.py": "..."})` returns the path of a new one.
 
     It is outside of your project, so no folder above it is a repository. `accord.testing.read_files` shows the files
@@ -58,7 +60,7 @@ def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
 
 
 @pytest.fixture
-def accord_replay(request: pytest.FixtureRequest) -> Callable[..., ReplayedAgent]:
+def accord_replay(request: pytest.FixtureRequest) -> OpenReplay:
     """The agent of a trace: `accord_open(accord_replay("talk.jsonl"))`; a relative path is beside the test's file."""
 
     def replayed(path: str | Path, **options: Any) -> ReplayedAgent:
@@ -91,8 +93,8 @@ def accord_join(
 def accord_open(
     accord_state: Path,  # noqa: ARG001
     accord_recorder: Recorder,
-    accord_workspace: Callable[..., Path],
-) -> Iterator[Callable[..., BlockingSession]]:
+    accord_workspace: MakeWorkspace,
+) -> Iterator[OpenAgent]:
     """`accord.open` for tests without `await`: `accord_open(agent)` or `accord_open("my-agent", "--acp")`.
 
     Returns an open session, in a new empty workspace unless `cwd` is given, and closes it when the test is over. The

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from accord.trace import open_trace
 from accord.trace.replay.agent import RecordedAgent
@@ -11,7 +12,7 @@ from accord.trace.replay.conversation import RecordedConversation
 from accord.trace.replay.report import Deviation, ReplayReport, deviation_lines
 from accord.transport.interface import Transport
 
-__all__ = ["ReplayedAgent"]
+__all__ = ["OpenReplay", "ReplayedAgent"]
 
 # Two clients have different names and abilities, and that is seldom what a test is about.
 INTRODUCTION = ("clientInfo", "clientCapabilities", "info", "capabilities", "protocolVersion")
@@ -60,6 +61,10 @@ class ReplayedAgent:
         """How the client of the last connection differed from the recorded one; complete when it is closed."""
         found: list[Deviation] = self._reports[-1].deviations if self._reports else []
         return ["\n".join(deviation_lines(each)) for each in found]
+
+
+OpenReplay: TypeAlias = Callable[..., ReplayedAgent]
+"""The type of the fixture `accord_replay`."""
 
 
 def _texts(body: object) -> list[str]:

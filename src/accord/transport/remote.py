@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from accord.errors import ConnectFailed, ConnectionLost, LocalProtocolError, TransportError
 from accord.time_scale import scaled
 from accord.transport.write_buffer import SLICE_BYTES, SendQueue
+from accord.version import install_line
 from accord.wire import DEFAULT_MAX_BYTES
 
 __all__ = [
@@ -154,8 +155,8 @@ def needs_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        install = "pip install 'accord[http]', in a clone '.[http]'"
-        raise ConnectFailed(f"addresses need {error.name}, which is not installed: {install}") from error
+        message = f"addresses need {error.name}, which is not installed; type {install_line('http')}"
+        raise ConnectFailed(message) from error
 
 
 def refusal_of(status: int) -> ConnectFailed:

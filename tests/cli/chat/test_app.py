@@ -348,6 +348,18 @@ async def test_ctrl_c_twice_leaves_and_once_does_not(tmp_path: Path) -> None:
         assert chat.app.return_code == 0
 
 
+async def test_ctrl_c_clears_a_filled_prompt_before_it_leaves(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.write("a long thought")
+        await chat.press("ctrl+c")
+        assert chat.app.composer.text == ""
+        assert "Ctrl+C again leaves" not in chat.text
+        await chat.press("ctrl+z")
+        assert chat.app.composer.text == "a long thought"
+        await chat.press("ctrl+c", "ctrl+c", "ctrl+c")
+        await chat.until(lambda: chat.app._exit, "the end")
+
+
 async def test_what_is_typed_before_the_agent_is_there_is_sent_when_it_is(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path, ready=False) as chat:
         await chat.say("hello")
@@ -428,6 +440,17 @@ async def test_a_pasted_path_of_a_picture_is_sent_as_a_picture(tmp_path: Path) -
         await chat.press("enter")
         await chat.sees("image/png")
         assert isinstance(actor.prompts[0][1], Image)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+async def test_the_lines_of_a_pasted_text_stay_lines(tmp_path: Path, end: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        chat.app.post_message(Paste(f"one{end}  two{end}{end}three"))
+        await chat.until(lambda: chat.app.composer.text, "the text")
+        await chat.press("enter")
+        await chat.until(lambda: actor.prompts)
+        assert actor.prompts[0][0].text == "one\n  two\n\nthree"
 
 
 async def test_what_was_said_before_comes_back_by_the_arrow(tmp_path: Path) -> None:

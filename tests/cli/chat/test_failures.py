@@ -11,6 +11,7 @@ import pytest
 
 import accord
 from accord.cli.chat.failures import failure_note
+from accord.display import own
 from accord.errors import request_error
 from tests.cli.chat.rig import open_chat
 from tests.cli.chat.test_agent_log import NOISY
@@ -137,3 +138,22 @@ async def test_an_agent_without_a_login_of_its_own_is_not_said_to_let_you_choose
     async with open_chat(agent, tmp_path, set_up=lambda: SET_UP) as chat:
         await chat.say("hello")
         await chat.sees("It offers no login", "set `KEY`")
+
+
+def test_a_traceback_of_the_agent_keeps_its_indentation() -> None:
+    lines = [
+        own("Traceback (most recent call last):"),
+        own('  File "a.py", line 1'),
+        own("    f()"),
+        own("KeyError: 1"),
+    ]
+    note = failure_note(request_error(-32603, "Internal error"), "the prompt", stderr=lines)
+    assert note.detail.splitlines()[1:] == lines
+
+
+def test_a_reason_for_programs_is_not_shown_behind_the_sentence() -> None:
+    note = failure_note(
+        request_error(-32603, "There is no key for openai:gpt-5", {"reason": "model_locked"}), "the prompt"
+    )
+    assert "{" not in note.text + note.detail
+    assert "model_locked" not in note.text + note.detail

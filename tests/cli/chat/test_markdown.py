@@ -15,6 +15,7 @@ from accord.cli.chat.message import PassageView
 from accord.display import prose
 from accord.session.content import Text
 from accord.session.entry import Passage
+from tests.cli.chat.rig import screen_text
 
 DOCUMENT = """\
 # Title
@@ -60,8 +61,17 @@ SHORT = [
     "A\n==\n<div>\n\nb",
     "[r] x\n\n[r]: /u\n",
     "> q\n> - l\n\n    i\n",
+    "- [ ] a\n- [x] b\n",
+    'It says:\nTraceback (most recent call last):\n  File "a.py"\n    f()\nKeyError: 1\nb',
 ]
 """A fence, a table, a list, a heading that is known by its second line, a definition that changes what was before."""
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "a.py", line 3, in <module>
+    main()
+  File "a.py", line 1, in main
+    raise ValueError("no")
+ValueError: no"""
 
 PARTS = ["# h\n", "text ", "\n", "\n\n", "```", "~~~\n", "|a|b|\n", "|-|-|\n", "- x\n", "  - y\n", "1. z\n", "> q\n"]
 PARTS += ["    i\n", "===\n", "---\n", "<div>\n", "[r]: /u\n", "[r] ", "`c` ", "**b", "** ", "<!-- ", " -->\n", "\\\n"]
@@ -212,3 +222,40 @@ def test_the_disk_is_looked_at_a_bounded_number_of_times(tmp_path: Path) -> None
     paths = KnownPaths(str(tmp_path))
     assert not any(f"{number}.py" in paths for number in range(10 * MAX_LOOKS))
     assert len(paths._known) == MAX_LOOKS
+
+
+async def looks_like(text: str) -> list[str]:
+    """The lines of the screen with this text alone."""
+    app: App[None] = App()
+    async with app.run_test(size=(70, 30)) as pilot:
+        view = PassageView(Passage([Text(text)]))
+        await app.mount(view)
+        await view.follow(Passage([Text(text)]))
+        await pilot.pause()
+        return [line.rstrip() for line in screen_text(app).splitlines()]
+
+
+@pytest.mark.parametrize("before", ["", "It failed:\n", "It failed:\n\n"])
+async def test_a_traceback_keeps_its_lines_and_their_indentation(before: str) -> None:
+    lines = [line.strip() for line in await looks_like(f"{before}{TRACEBACK}\nand on it goes")]
+    wanted = TRACEBACK.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith(wanted[0]))
+    shown = (await looks_like(f"{before}{TRACEBACK}\nand on it goes"))[at : at + len(wanted)]
+    left = len(shown[0]) - len(shown[0].lstrip())
+    assert [line[left:] for line in shown] == wanted
+    assert "and on it goes" in lines
+
+
+async def test_task_lists_have_boxes() -> None:
+    text = "\n".join(await looks_like("- [ ] write it\n- [x] read it\n- [link] stays\n\n[ ] no item"))
+    assert "☐ write it" in text
+    assert "☑ read it" in text
+    assert "[link] stays" in text
+    assert "[ ] no item" in text
+
+
+async def test_columns_are_aligned_as_the_table_says() -> None:
+    lines = await looks_like("| name | size | note |\n| :-- | --: | :-: |\n| a | 1 | x |\n| b | 22222 | yyy |")
+    rows = [line for line in lines if "22222" in line or " 1 " in line or "size" in line]
+    assert len({line.index(word) + len(word) for line, word in zip(rows, ("size", "1", "22222"), strict=True)}) == 1
+    assert lines != await looks_like("| name | size | note |\n| --- | --- | --- |\n| a | 1 | x |\n| b | 22222 | yyy |")

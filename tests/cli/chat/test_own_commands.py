@@ -10,7 +10,7 @@ import pytest
 import accord
 from accord.cli.chat.chat_commands import _COMMANDS
 from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
-from accord.cli.chat.own_commands import NAMES, Typed, meant, typed
+from accord.cli.chat.own_commands import NAMES, Typed, typed, unknown_command
 from accord.cli.chat.state_files import SettingsFile
 from accord.session.option import Command
 from tests.cli.chat.actors import make_actor
@@ -59,6 +59,10 @@ def test_every_command_that_is_offered_can_be_carried_out() -> None:
         ("/greet Ada", Typed("prompt", "/greet Ada")),
         ("/helping", Typed("prompt", "/helping")),
         ("/help\nand more", Typed("prompt", "/help\nand more")),
+        ("/quit", Typed("own", "", "exit")),
+        ("/q", Typed("own", "", "exit")),
+        ("/clear", Typed("own", "", "new")),
+        ("//quit", Typed("prompt", "/quit")),
         ("/etc/hosts", Typed("prompt", "/etc/hosts")),
         ("!ls -l", Typed("shell", "ls -l")),
         ("! ls", Typed("shell", "ls")),
@@ -69,34 +73,63 @@ def test_what_a_line_means(text: str, meaning: Typed) -> None:
     assert typed(text) == meaning
 
 
+def test_an_alias_is_the_agents_command_where_the_agent_has_one_of_that_name() -> None:
+    assert typed("/clear", [Command("clear", "Forgets all")]) == Typed("prompt", "/clear")
+
+
 @pytest.mark.parametrize(
-    ("text", "command"),
+    ("text", "unknown"),
     [
-        ("/exti", "exit"),
-        ("/hlep me", "help"),
-        ("/reviwe", "review"),
+        ("/exti", ("exti", "exit")),
+        ("/hlep me", ("hlep", "help")),
+        ("/reviwe", ("reviwe", "review")),
+        ("/quti", ("quti", "quit")),
+        ("/nosuch", ("nosuch", None)),
+        ("/compact\nand more", ("compact", None)),
         ("/review now", None),
         ("//help", None),
-        ("/compact", None),
         ("/etc/hosts is empty", None),
+        ("/*.py is what I mean", None),
         ("/", None),
         ("/ help", None),
         ("exti", None),
     ],
 )
-def test_a_mistyped_command_is_recognised(text: str, command: str | None) -> None:
-    assert meant(text, [Command("review", "Reviews a change")]) == command
+def test_a_command_that_neither_side_has_is_recognised(text: str, unknown: tuple[str, str | None] | None) -> None:
+    assert unknown_command(text, [Command("review", "Reviews a change")]) == unknown
 
 
-async def test_a_mistyped_command_comes_back_once_and_is_then_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["/exti", "/nosuch"])
+async def test_an_unknown_command_comes_back_once_and_is_then_sent(tmp_path: Path, command: str) -> None:
     agent, heard = agent_with_help()
     async with open_chat(agent, tmp_path) as chat:
-        await run(chat, "/exti")
-        await chat.until(lambda: chat.app.composer.text == "/exti", "the text comes back")
-        await chat.sees("Did you mean /exit?")
+        await run(chat, command)
+        await chat.until(lambda: chat.app.composer.text == command, "the text comes back")
+        await chat.sees(f"There is no command {command}")
         assert heard == []
         await chat.press("enter")
-        await chat.until(lambda: heard == ["/exti"], "the prompt")
+        await chat.until(lambda: heard == [command], "the prompt")
+
+
+@pytest.mark.parametrize("alias", ["/quit", "/q"])
+async def test_an_alias_of_exit_leaves_and_is_not_sent(tmp_path: Path, alias: str) -> None:
+    agent, heard = agent_with_help()
+    async with open_chat(agent, tmp_path) as chat:
+        await run(chat, alias)
+        await chat.until(lambda: chat.app.return_code == 0, "the end")
+        assert heard == []
+
+
+async def test_the_descriptions_of_proposed_commands_stand_in_one_column(tmp_path: Path) -> None:
+    agent, _ = agent_with_help()
+    agent.command("summarize-the-folder", "Says what is in it")(lambda turn, _: turn.say("much"))
+    async with open_chat(agent, tmp_path, size=(120, 40)) as chat:
+        await chat.until(lambda: chat.app.chat_session.session and chat.app.chat_session.session.commands)
+        await chat.press("/")
+        await chat.sees("Says what is in it", "chat: Leave", "chat: Light or dark")
+        abouts = ("Says what is in it", "chat: Leave", "chat: Light or dark")
+        columns = {line.find(about) for line in chat.text.splitlines() for about in abouts if about in line}
+        assert len(columns) == 1
 
 
 async def test_the_chats_own_commands_are_completed_beside_the_agents(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.cli.chat.dialogs.permission import _answer
+from accord.session.custom import Custom
 from accord.session.option import PermissionOption
 
 
@@ -22,4 +23,4 @@ from accord.session.option import PermissionOption
     ],
 )
 def test_an_answer_of_an_unknown_kind_is_marked_neither_as_allowing_nor_as_rejecting(kind: str, mark: str) -> None:
-    assert f"{mark} Go on" in str(_answer(0, PermissionOption("o", "Go on", kind)).prompt)
+    assert f"{mark} Go on" in str(_answer(0, PermissionOption("o", "Go on", Custom(kind))).prompt)

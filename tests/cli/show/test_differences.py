@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from accord.cli.show.diff import DiffRow, change_rows, counts, file_title, patch_rows, rows_of_diff
+from accord.session.custom import custom
 from accord.session.tool import Diff, FileChange
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30).map(lambda lines: "".join(f"{x}\n" for x in lines))
@@ -68,4 +69,4 @@ def test_titles_say_what_happened_to_which_file() -> None:
     assert file_title(FileChange("/w/a", None, "x")) == "/w/a (add)"
     assert file_title(FileChange("/w/b", operation="move", old_path="/w/a"), "/w") == "a → b (move)"
     assert file_title(FileChange("/w/a", "x", None, "delete"), "/w") == "a (delete)"
-    assert file_title(FileChange("/w/a", operation="_fold"), "/w") == "a (_fold)"
+    assert file_title(FileChange("/w/a", operation=custom("_fold")), "/w") == "a (_fold)"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from accord.cli.show.text_layout import markdown
+from accord.session.custom import Custom
 from accord.session.entry import Plan, ToolCall
 from accord.session.event import PlanEntry
 from tests.live_markdown import HOSTILE_MARKDOWN, live_markup
@@ -25,5 +26,8 @@ def test_a_document_has_no_html_and_no_pictures_of_others(evil: str) -> None:
 
 @rows("evil", HOSTILE_MARKDOWN)
 def test_titles_steps_and_calls_bring_no_markup(evil: str) -> None:
-    parts = [Plan("p", [PlanEntry(evil, evil, evil)]), ToolCall("1", title=evil, kind=evil, status=evil)]
+    parts = [
+        Plan("p", [PlanEntry(evil, Custom(evil), Custom(evil))]),
+        ToolCall("1", title=evil, kind=evil, status=evil),
+    ]
     assert set(live_markup(document(evil, parts))) == {"heading_open"}

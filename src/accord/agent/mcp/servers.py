@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from accord.agent.mcp.tool import AmbiguousTool, McpFailure, McpResult, McpTool, NoSuchTool
 from accord.protocol.model import Unknown
 from accord.session.client_requests import McpServer
+from accord.version import install_line
 
 if TYPE_CHECKING:
     from accord.agent.mcp.server_connection import ServerConnection
@@ -39,7 +40,7 @@ async def open_servers(
         # In a thread: loading it takes most of a second, and the loop has other sessions.
         module = await asyncio.to_thread(import_module, "accord.agent.mcp.server_connection")
     except ImportError as error:
-        reason = f'MCP needs a package that is missing ({error}): pip install "accord[mcp]", in a clone ".[mcp]"'
+        reason = f"MCP needs a package that is missing ({error}); type {install_line('mcp')}"
         return McpServers([], failures + [McpFailure(server.name, reason) for server in known])
     link: type[ServerConnection] = module.ServerConnection
     links = [

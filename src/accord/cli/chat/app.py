@@ -24,7 +24,7 @@ from accord.cli.chat.dialogs.frame import ARMING_SECONDS, Picker, ReadingDialog
 from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.message import PassageView
-from accord.cli.chat.own_commands import ESCAPE, help_view, meant, typed
+from accord.cli.chat.own_commands import ESCAPE, help_view, typed, unknown_command
 from accord.cli.chat.programs import EditorFailed, Shell, edited, editor_of
 from accord.cli.chat.screen import LEAVE_SECONDS, ChatScreen
 from accord.cli.chat.state_files import PromptHistory, SettingsFile, ThemeChoice
@@ -183,7 +183,7 @@ class ChatApp(ChatScreen):
 
     def give_back(self, text: str) -> None:
         """Put an unsent prompt back in front of the text in the composer."""
-        if typed(text).kind == "own":
+        if typed(text, self._commands()).kind == "own":
             text = f"{ESCAPE}{text}"
         written = self.composer.text
         self.composer.put(f"{text}\n{written}" if written.strip() else text)
@@ -276,7 +276,7 @@ class ChatApp(ChatScreen):
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
         """Send the prompt or run the command, and scroll to the end."""
-        line = typed(message.text)
+        line = typed(message.text, self._commands())
         if line.kind == "own":
             self.run_worker(carry_out(self, line.name, line.text), group="menu", exclusive=True)
         elif line.kind == "shell":
@@ -286,14 +286,17 @@ class ChatApp(ChatScreen):
         self.timeline.anchor()
 
     def _questions(self, text: str) -> bool:
-        """Whether a prompt looks like a mistyped command: the first time it goes back to the user, with a guess."""
-        command = meant(text, self._commands())
-        if command is None or text == self._questioned:
+        """Whether a prompt begins with an unknown command: the first time it goes back to the user."""
+        found = unknown_command(text, self._commands())
+        if found is None or text == self._questioned:
             self._questioned = ""
             return False
         self._questioned = text
         self.give_back(text)
-        announce(self, filled("Did you mean /{}? Enter sends it as it is.", exact(command)), severity="warning")
+        name, near = found
+        guess = EMPTY if near is None else filled("Did you mean /{}? ", exact(near))
+        told = filled("There is no command /{}. {}Enter sends it to the agent as it is.", exact(name, 40), guess)
+        announce(self, told, severity="warning")
         return True
 
     def _run_shell(self, text: str) -> None:
@@ -360,7 +363,7 @@ class ChatApp(ChatScreen):
             announce(self, exact(message.address), title=own("Not opened: no address of the web"))
 
     async def action_interrupt(self) -> None:
-        """Ctrl+C: cancel; twice: leave."""
+        """Ctrl+C: cancel; clear a filled prompt; twice: leave."""
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
             await self.action_leave()
             return
@@ -368,6 +371,10 @@ class ChatApp(ChatScreen):
             return
         if self.shell.is_running:
             await self.shell.stop()
+            return
+        if self.chat_session.turn is None and self.focused is self.composer and self.composer.text:
+            # Not by `text`: Ctrl+Z brings it back.
+            self.composer.clear()
             return
         self._pressed_at = asyncio.get_running_loop().time()
         await self.chat_session.cancel()

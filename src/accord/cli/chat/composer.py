@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Key, Paste
@@ -19,13 +20,14 @@ from accord.cli.chat.completion import (
     pasted_picture,
     path_prefix,
 )
+from accord.cli.chat.own_commands import typed
 from accord.cli.chat.state_files import PromptHistory
 from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
-# Commands that leave the chat are not kept: they would be the first entry of the next chat's history.
-LEAVE = "/exit"
+# The column of the descriptions is at most so far to the right.
+NAME_CELLS = 36
 
 
 class Proposals(OptionList, can_focus=False):
@@ -43,13 +45,16 @@ class Proposals(OptionList, can_focus=False):
         self.display = completion is not None
         self.clear_options()
         if completion is not None:
-            self.add_options([option_of(_line(each.name, each.detail)) for each in completion.proposals])
+            column = max(min(cell_len(exact(each.name)), NAME_CELLS) for each in completion.proposals)
+            self.add_options([option_of(_line(each.name, each.detail, column)) for each in completion.proposals])
             self.highlighted = 0
 
 
-def _line(name: str, detail: str) -> Content:
-    about = filled("  {}", prose_line(detail, 100)) if detail else EMPTY
-    return label((filled("{:<20}", exact(name, 60)), "bold"), (about, MUTED))
+def _line(name: str, detail: str, column: int) -> Content:
+    """The name, and its description in the same column as all the others; a longer name moves its own."""
+    shown = exact(name, 60)
+    about = filled("{:{}}  {}", EMPTY, max(column - cell_len(shown), 0), prose_line(detail, 100)) if detail else EMPTY
+    return label((shown, "bold"), (about, MUTED))
 
 
 class Composer(TextArea):
@@ -126,7 +131,8 @@ class Composer(TextArea):
         text = self.text.strip()
         if not text:
             return
-        if text != LEAVE:
+        if typed(text, self._commands()).name != "exit":
+            # It would be the first entry of the next chat's history.
             self._history.add(text)
         self._recalled = None
         self.text = ""
@@ -234,9 +240,11 @@ class Composer(TextArea):
         return True
 
     async def _on_paste(self, event: Paste) -> None:
-        mention = pasted_picture(event.text, self._cwd)
+        # Most terminals end the lines of a pasted text with CR alone.
+        pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        mention = pasted_picture(pasted, self._cwd)
         # Pasted text may hold control characters.
-        text = prose(event.text) if mention is None else filled("{} ", mention)
+        text = prose(pasted) if mention is None else filled("{} ", mention)
         if text != event.text:
             event.stop()
             event.prevent_default()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from accord.cli.fault import failure_of, session_failure, unforeseen
+from accord.cli.fault import data_for_people, failure_of, session_failure, unforeseen
 from accord.cli.show.presentation import Note, stop_note
 from accord.cli.status import CommandFailure, stderr_tail
 from accord.cli.stray_output import StrayOutput
-from accord.display import EMPTY, SafeText, clip, exact, filled, joined, json_text, own, prose, prose_line
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, json_text, own, prose, prose_line, source_line
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -112,12 +112,13 @@ def _detail(error: Exception, failure: CommandFailure, stderr: Sequence[SafeText
     tail = list(stderr_tail(failure))
     if not tail and isinstance(error, InternalError):
         # An agent whose error gives no reason may have written one to its stderr.
-        tail = [prose_line(line) for line in stderr[-STDERR_LINES:]]
+        tail = [source_line(line) for line in stderr[-STDERR_LINES:]]
     if tail:
         return joined([own("stderr ended with:"), *tail], own("\n"))
-    if not isinstance(error, RequestError) or error.data is None or _is_in(failure.message, error.data):
+    data = data_for_people(error) if isinstance(error, RequestError) else None
+    if data is None or _is_in(failure.message, data):
         return EMPTY
-    return _pretty(error.data)
+    return _pretty(data)
 
 
 def _is_in(message: str, data: Any) -> bool:

@@ -17,6 +17,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from accord.cli.chat.syntax import Colours, colour, row_colours
 from accord.cli.chat.widgets import chopped, styled
 from accord.cli.show.diff import DiffRow
 from accord.display import EMPTY, SafeText, exact, filled, own, source_line
@@ -128,6 +129,7 @@ class DiffView(Lines):
     def __init__(self, rows: Sequence[DiffRow], layout: DiffLayout = "inline", *, max_rows: int | None = None) -> None:
         super().__init__()
         self._rows = rows[:max_rows]
+        self._coloured: list[Colours] = []
         self.diff_layout: DiffLayout = layout
 
     def show_layout(self, layout: DiffLayout) -> None:
@@ -144,10 +146,13 @@ class DiffView(Lines):
     def notify_style_update(self) -> None:
         """Another theme has other colours."""
         super().notify_style_update()
-        self._folded = None
+        self._folded, self._coloured = None, []
 
     def lines_at(self, width: int) -> Sequence[Text]:
         """Inline where that is chosen or where the width is too small."""
+        if not self._coloured:
+            shown = [_shown(row) for row in self._rows]
+            self._coloured = row_colours(self._rows, shown, dark=self.app.current_theme.dark)
         if self.diff_layout == "side" and width >= SIDE_BY_SIDE_CELLS:
             return list(self._side_by_side(width))
         return list(self._inline())
@@ -157,32 +162,33 @@ class DiffView(Lines):
 
     def _inline(self) -> Iterator[Text]:
         styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
-        for row in self._rows:
+        for row, colours in zip(self._rows, self._coloured, strict=True):
             if row.kind in {"file", "gap"}:
                 yield _heading(row, styles)
                 continue
             mark = MARKS.get(row.kind, BLANK)
             number = row.new if row.new is not None else row.old
             style = styles.get(row.kind, Style.null())
-            yield styled((_number(number), styles["number"]), (filled(" {} {}", mark, _shown(row)), ""), style=style)
+            line = styled((_number(number), styles["number"]), (filled(" {} {}", mark, _shown(row)), ""), style=style)
+            yield colour(line, colours, at=NUMBER_CELLS + MARK_CELLS)
 
     def _side_by_side(self, width: int) -> Iterator[Text]:
         styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
         half = (width - 1) // 2
-        removed: list[DiffRow] = []
-        added: list[DiffRow] = []
-        for row in [*self._rows, DiffRow("gap", "")]:
+        removed: list[_Coloured] = []
+        added: list[_Coloured] = []
+        for row, colours in zip([*self._rows, DiffRow("gap", "")], [*self._coloured, []], strict=True):
             if row.kind == "removed" and not added:
-                removed.append(row)
+                removed.append((row, colours))
                 continue
             if row.kind == "added":
-                added.append(row)
+                added.append((row, colours))
                 continue
             for left, right in zip_longest(removed, added):
                 yield from _pair(left, right, half, styles)
-            removed, added = ([row], []) if row.kind == "removed" else ([], [])
+            removed, added = ([(row, colours)], []) if row.kind == "removed" else ([], [])
             if row.kind == "same":
-                yield from _pair(row, row, half, styles)
+                yield from _pair((row, colours), (row, colours), half, styles)
             elif row.kind in {"file", "gap"} and row.text:
                 yield _heading(row, styles)
 
@@ -192,15 +198,26 @@ def _heading(row: DiffRow, styles: dict[str, Style]) -> Text:
     return styled((_shown(row) if is_whole else filled("     ⋯ {}", row.text), ""), style=styles[row.kind])
 
 
-def _pair(left: DiffRow | None, right: DiffRow | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
+_Coloured: TypeAlias = tuple[DiffRow, Colours]
+
+
+def _pair(old: _Coloured | None, new: _Coloured | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
     """One row of both columns; a side that is too long is wrapped, and the other is empty beside it."""
     cells = max(half - NUMBER_CELLS - MARK_CELLS, 1)
+    (left, left_colours), (right, right_colours) = old or (None, []), new or (None, [])
+    begun, ended = 0, 0
     for at, (one, other) in enumerate(zip_longest(_chunks(left, cells), _chunks(right, cells), fillvalue=EMPTY)):
-        yield styled(
-            *_cell(left, one, "old", first=at == 0, width=half, styles=styles),
+        before = _cell(left, one, "old", first=at == 0, width=half, styles=styles)
+        line = styled(
+            *before,
             (own("│"), styles["number"]),
             *_cell(right, other, "new", first=at == 0, width=half, styles=styles),
         )
+        place = NUMBER_CELLS + MARK_CELLS
+        colour(line, left_colours, at=place, start=begun, length=len(one))
+        place += sum(len(text) for text, _ in before) + 1
+        yield colour(line, right_colours, at=place, start=ended, length=len(other))
+        begun, ended = begun + len(one), ended + len(other)
 
 
 def _cell(

@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
+from textual.content import Content
+from textual.css.types import TextAlign
 from textual.widgets import Markdown
-from textual.widgets._markdown import MarkdownBlock, MarkdownFence, MarkdownParagraph
+from textual.widgets._markdown import (
+    MarkdownBlock,
+    MarkdownFence,
+    MarkdownParagraph,
+    MarkdownTable,
+    MarkdownTableContent,
+)
 
 from accord.display import EMPTY, SafeText, joined, prose
 
@@ -21,6 +31,8 @@ from accord.display import EMPTY, SafeText, joined, prose
 _WORD = re.compile(r"(?<![\w./@:~-])(?:/|\./)?[\w.-]+(?:/[\w.-]+)*/?(?![\w/@]|:/)")
 _TRAILING = ".,;:!?"
 MAX_CHARS = 300
+_TRACEBACK = "Traceback (most recent call last):"
+_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 # Each lookup is a system call; an agent's text must not cause many.
 MAX_LOOKS = 500
 
@@ -92,8 +104,35 @@ class _Group:
     blocks: list[MarkdownBlock]
 
 
+class _TableContent(MarkdownTableContent):
+    """The cells of a table, each aligned as its column is."""
+
+    def __init__(self, headers: list[Content], rows: list[list[Content]], alignments: list[TextAlign]) -> None:
+        super().__init__(headers, rows)
+        self._alignments = alignments
+
+    def compose(self) -> ComposeResult:
+        for place, cell in enumerate(super().compose()):
+            cell.styles.text_align = self._alignments[place % len(self._alignments)]
+            yield cell
+
+
+class _Table(MarkdownTable):
+    def compose(self) -> ComposeResult:
+        self._headers, self._rows = self._get_headers_and_rows()
+        head = self._blocks[0]._blocks[0]._blocks  # noqa: SLF001 - as the base class reads them
+        yield _TableContent(self._headers, self._rows, [_alignment(cell._token) for cell in head])  # noqa: SLF001
+
+
+def _alignment(token: Token) -> TextAlign:
+    style = token.attrs.get("style")
+    return "right" if style == "text-align:right" else "center" if style == "text-align:center" else "left"
+
+
 class Prose(Markdown):
     """Markdown of another program. It opens no links; existing paths are shown as code."""
+
+    BLOCKS = {**Markdown.BLOCKS, "table_open": _Table}  # noqa: RUF012 - as the base class declares it
 
     def __init__(self, source: SafeText = EMPTY, paths: KnownPaths | None = None) -> None:
         self._paths = paths or KnownPaths(None)
@@ -173,9 +212,37 @@ def _parser(paths: KnownPaths) -> MarkdownIt:
     # `parser.py` and `README.md` are files, although both endings are domains of the web.
     assert parser.linkify is not None  # noqa: S101 - it comes with that preset
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    parser.block.ruler.before("code", "traceback", _traceback, {"alt": ["paragraph"]})
+    parser.core.ruler.push("task_lists", _mark_tasks)
     parser.core.ruler.push("safe_text", _clean)
     parser.core.ruler.push("known_paths", lambda state: _mark_paths(state, paths))
     return parser
+
+
+def _traceback(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the parser's interface
+    """A traceback of Python as code: as a paragraph it would lose its lines and their indentation."""
+    if not state.getLines(start, start + 1, state.blkIndent, keepLastLF=False).startswith(_TRACEBACK):
+        return False
+    if silent:
+        return True
+    last = start + 1
+    while last < end and state.sCount[last] > state.blkIndent and not state.isEmpty(last):
+        last += 1
+    # The exception itself, which is not indented.
+    last = min(last + 1, end) if last < end and not state.isEmpty(last) else last
+    token = state.push("fence", "code", 0)
+    token.info, token.map = "pytb", [start, last]
+    token.content = state.getLines(start, last, state.blkIndent, keepLastLF=True)
+    state.line = last
+    return True
+
+
+def _mark_tasks(state: StateCore) -> None:
+    """Items of a list that begin with `[ ]` or `[x]` get a box."""
+    for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        first = inline.children[0] if item.type == "list_item_open" and inline.children else None
+        if first is not None and first.content[:4] in _BOXES:
+            first.content = _BOXES[first.content[:4]] + first.content[4:]
 
 
 def _mark_paths(state: StateCore, paths: KnownPaths) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -28,7 +29,11 @@ OWN_COMMANDS: tuple[Command, ...] = (
     Command("editor", "Write the prompt in your editor", hint="[text]"),
 )
 NAMES = frozenset(command.name for command in OWN_COMMANDS)
+# What other chats call them; an agent's command of that name goes first.
+ALIASES = {"quit": "exit", "q": "exit", "clear": "new"}
 ESCAPE = "/"
+# A command, and not a path such as /etc/hosts.
+_WORD = re.compile(r"/([^\W_][\w.:-]*)\Z")
 
 Kind: TypeAlias = Literal["prompt", "own", "shell"]
 
@@ -43,29 +48,33 @@ class Typed:
     name: str = ""
 
 
-def typed(text: str) -> Typed:
-    """The meaning of a text that the user sent."""
+def typed(text: str, commands: Sequence[Command] = ()) -> Typed:
+    """The meaning of a text that the user sent; `commands` are the agent's."""
     if text.startswith("!"):
         return Typed("shell", text[1:].strip())
     head, _, rest = text.partition("\n")[0].partition(" ")
-    if head.startswith("//") and head[2:] in NAMES:
+    if head.startswith("//") and head[2:] in NAMES | ALIASES.keys():
         # The agent's command, also where the chat has one of that name.
         return Typed("prompt", text[1:])
-    if head.startswith("/") and head[1:] in NAMES and "\n" not in text:
-        return Typed("own", rest.strip(), head[1:])
+    if head.startswith("/") and "\n" not in text:
+        theirs = {command.name for command in commands}
+        name = head[1:] if head[1:] in NAMES | theirs else ALIASES.get(head[1:], "")
+        if name in NAMES:
+            return Typed("own", rest.strip(), name)
     return Typed("prompt", text)
 
 
-def meant(text: str, commands: Sequence[Command]) -> str | None:
-    """The command that a mistyped one looks like, of the chat or of the agent; None where the text may be a prompt.
+def unknown_command(text: str, commands: Sequence[Command]) -> tuple[str, str | None] | None:
+    """The name of a command that neither the chat nor the agent has, and the one that it looks like.
 
-    Agents may take commands that they do not list, so only a name that nearly is a known one is questioned.
+    None where the text names a command that exists, or may be a prompt.
     """
     head = text.split(maxsplit=1)[0] if text.startswith("/") else ""
+    named = _WORD.match(head)
     names = NAMES.union(command.name for command in commands)
-    if not head[1:] or head[1:].removeprefix(ESCAPE) in names:
+    if named is None or named[1] in names:
         return None
-    return next(iter(get_close_matches(head[1:], sorted(names), 1, 0.75)), None)
+    return named[1], next(iter(get_close_matches(named[1], sorted({*names, *ALIASES}), 1, 0.6)), None)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -100,6 +109,7 @@ _KEYS = (
     ("Enter", "send; while the agent works, it waits for its turn"),
     ("Ctrl+J", "a new line (also Alt+Enter)"),
     ("Esc, Ctrl+C", "cancel; waiting prompts come back into the composer"),
+    ("Ctrl+C", "clear the prompt, where the agent does not work; Ctrl+Z brings it back"),
     ("Ctrl+C twice, Ctrl+Q", "leave"),
     ("/", "commands of the chat and of the agent; Tab completes"),
     ("@", "files, sent along; also a pasted path of a picture"),

@@ -126,7 +126,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 
@@ -139,7 +139,7 @@ async def answer(messages: list[ModelMessage], info: Any) -> AsyncIterator[Any]:
     last = messages[-1].parts[-1]
     if isinstance(last, ToolReturnPart):
         yield f"That was {last.content} words."
-    else:
+    elif isinstance(last, UserPromptPart):
         said = [last.content] if isinstance(last.content, str) else last.content
         words = "".join(part for part in said if isinstance(part, str))
         yield {0: DeltaToolCall("count_words", json.dumps({"text": words}), tool_call_id=f"call-{len(messages)}")}
@@ -230,8 +230,15 @@ class OfflineModel(Model):
         last = items[-1]
         if last.get("type") == "function_call_output":
             text = f"That was {last['output']} words."
-            place = {"output_index": 0, "content_index": 0, "item_id": "message", "sequence_number": 0}
-            yield ResponseTextDeltaEvent(delta=text, logprobs=[], type="response.output_text.delta", **place)
+            yield ResponseTextDeltaEvent(
+                delta=text,
+                logprobs=[],
+                type="response.output_text.delta",
+                output_index=0,
+                content_index=0,
+                item_id="message",
+                sequence_number=0,
+            )
             whole = ResponseOutputText(text=text, annotations=[], type="output_text")
             output: Any = ResponseOutputMessage(
                 id="message", content=[whole], role="assistant", status="completed", type="message"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from accord.cli.new_project.frameworks import NATIVE, FrameworkTexts
+from accord.version import NOT_PUBLISHED, own_requirement
 
 __all__ = ["FRAMEWORKS", "files_of"]
 
@@ -19,8 +20,8 @@ agent = accord.Agent("$name", version="0.1.0")
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
     """Answer one prompt; what to do instead is in Accord's guide to writing an agent."""
+    words = len(turn.text.split())
     async with turn.tool("Count the words", kind="think") as tool:
-        words = len(turn.text.split())
         await tool.complete(f"{words} words")
     await turn.say(f"That was {words} words: {turn.text}")
 
@@ -105,10 +106,14 @@ An agent for editors that speak the [Agent Client Protocol](https://agentclientp
 
 ```sh
 python -m venv .venv && . .venv/bin/activate
+pip install '$requirement'
 pip install -e '.[test]'
 pytest
 accord chat -- $name
 ```
+
+$unpublished: the second line installs the copy that wrote this project. On another machine, put the path or
+the address of a copy there in its place.
 
 ## In an editor
 
@@ -143,6 +148,8 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: $${{ matrix.python }}
+      # $unpublished: put the address of a repository or of a wheel here that this machine reaches.
+      - run: pip install '$requirement'
       - run: pip install '.[test]'
       - run: pytest
 """
@@ -169,6 +176,8 @@ def files_of(name: str, framework: str) -> dict[str, str]:
         "module": module,
         "title": name.replace("-", " ").capitalize(),
         "variable": f"{module.upper()}_MODEL",
+        "requirement": own_requirement("cli"),
+        "unpublished": NOT_PUBLISHED,
         "dependencies": ", ".join(f'"{each}"' for each in ("accord", own.requirement) if each),
     }
     more = Template(own.readme).substitute(words)

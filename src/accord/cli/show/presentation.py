@@ -128,7 +128,7 @@ def changed(diffs: Iterable[Diff]) -> Line:
         return []
     added, removed = (sum(each) for each in zip(*map(counts, diffs), strict=True))
     changes = [change for diff in diffs for change in diff.changes]
-    kinds = {change.operation for change in changes} - {"modify"}
+    kinds: set[str] = {change.operation for change in changes if change.operation != "modify"}
     if any(change.old is None and change.new is not None for change in changes) and not kinds:
         kinds = {"new file"}
     spans = [Span(filled("+{}", added), "green"), Span(filled(" {}{}", MINUS, removed), "red")]

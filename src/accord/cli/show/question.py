@@ -234,7 +234,7 @@ def _change_name(change: FileChange, cwd: str, limits: _Limits, kind: str | None
     path = exact(place_of(change.path, cwd), limits.path_characters) if change.path else own("a file that is not named")
     if change.old_path:
         path = filled("{} → {}", exact(place_of(change.old_path, cwd), limits.path_characters), path)
-    facts = [change.operation] if kind is not None and change.operation not in {"modify", kind} else []
+    facts: list[str] = [change.operation] if kind is not None and change.operation not in {"modify", kind} else []
     facts += unusual_type(change)
     return filled("{} ({})", path, joined((exact(fact, 40) for fact in facts), own(", "))) if facts else path
 

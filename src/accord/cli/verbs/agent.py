@@ -125,6 +125,10 @@ def _serve_module(options: argparse.Namespace) -> int:
         string = ImportString.parse(options.agent)
     except ValueError as error:
         raise UsageFailure(str(error)) from error
+    if string.is_missing():
+        message = f"{string} cannot be imported: there is no {'file' if string.file else 'module'} {string.module}"
+        advice = "Start it in the folder of the module, or name its file: path/to/support.py:agent"
+        raise CommandFailure(Status.USAGE, "start", message, advice=advice)
     from accord.adapters.late_agent import make_late_agent  # noqa: PLC0415
 
     if options.import_first or string.is_made_by_accord():

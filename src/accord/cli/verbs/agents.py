@@ -11,7 +11,15 @@ from typing import Any
 
 from accord.cli.agent_session import running_agent
 from accord.cli.fault import known_login, login_line, phase
-from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
+from accord.cli.options import (
+    AgentOptions,
+    Parser,
+    add_agent_options,
+    agent_options_of,
+    named_action,
+    pair_of,
+    split_command,
+)
 from accord.cli.show.line import Span, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark, spelled
@@ -60,10 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])
-    action = _ACTIONS.get(verb)
-    if action is None:
-        raise UsageFailure(f"there is no accord agents {verb}; there are: {', '.join(_ACTIONS)}")
-    return action(operands, command, parsed)
+    return _ACTIONS[named_action("agents", verb, _ACTIONS)](operands, command, parsed)
 
 
 def _list(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:

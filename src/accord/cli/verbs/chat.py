@@ -54,6 +54,7 @@ from accord.session.entry import Message, ToolCall
 from accord.session.event import Event, MessageChanged, StateChanged
 from accord.session.rules import Rule
 from accord.stores.interface import date_of
+from accord.version import install_line
 
 if TYPE_CHECKING:
     from accord.cli.run.owner_socket import OwnerSocket, SharedSession
@@ -105,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
         from accord.cli.chat.launch import run_chat  # noqa: PLC0415 - brings a whole screen along
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
-        raise UsageFailure(message, advice="Type: pip install 'accord[cli]', in a clone '.[cli]'") from error
+        raise UsageFailure(message, advice=f"Type {install_line('cli')}") from error
     target = asyncio.run(_approved(target, options))
     with SessionIndex() as index:
         chat = _Chat(target, options, index)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.cli.fleet_options import STORE_VARIABLE, add_store_option, store_failure, store_of
-from accord.cli.options import Parser, count_of
+from accord.cli.options import Parser, count_of, named_action
 from accord.cli.show.line import ago, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark
@@ -45,7 +45,8 @@ SESSION_HEADS = (own("session"), own("principal"), own("node"), own("used"), own
 
 def _parser() -> Parser:
     parser = Parser("fleet", USAGE, "The nodes of a fleet, and their sessions.", EXAMPLES)
-    parser.add_argument("action", choices=sorted(_ACTIONS), help="what to do")
+    names = functools.partial(named_action, "fleet", known=sorted(_ACTIONS))
+    parser.add_argument("action", type=names, metavar="VERB", help=", ".join(sorted(_ACTIONS)))
     parser.add_argument("name", nargs="?", metavar="NODE|FILE", help="of drain, export and import")
     add_store_option(parser)
     parser.add_argument("--search", metavar="TEXT", help="sessions whose title or messages have these words")

@@ -67,5 +67,5 @@ def run(arguments: Sequence[str]) -> int:
         message = f"{error.filename or name}: {error.strerror or error}"
         raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
     put(own(""))
-    put(filled("now: cd {} && pip install -e '.[test]' && pytest && accord chat -- {}", exact(name), exact(name)))
+    put(filled("now: cd {}, and type the first lines of its README.md, which install and test it", exact(name)))
     return Status.DONE

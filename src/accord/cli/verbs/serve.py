@@ -8,6 +8,7 @@ import ipaddress
 import logging
 import os
 import secrets
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -19,17 +20,18 @@ from accord.adapters.import_string import ImportString, is_import_string
 from accord.cli.fleet_options import SECRET_VARIABLE, add_node_options, fleet_secret, node_store, store_failure
 from accord.cli.options import Parser, add_log_option, count_of, log_writer, seconds_of, split_command
 from accord.cli.show.screen import put
-from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark
+from accord.cli.status import LINE, CommandFailure, SafeFormatter, Status, UsageFailure, remark, show_line
 from accord.cli.target import approve, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled, own
 from accord.errors import LocalProtocolError, StoreError
+from accord.version import install_line
 
 if TYPE_CHECKING:
     from accord.serve import AgentApplication, Authenticate, HostLimits
     from accord.stores import PostgresStore
 
-USAGE = """accord serve AGENT [--host H] [--port N] [--token-file FILE] [--tls-cert FILE --tls-key FILE] [options]
+USAGE = """accord serve AGENT [options]
        accord serve [options] -- COMMAND...
        accord serve AGENT --store-file FILE --node NAME [--node-address URL] [--fleet-secret-file FILE] [options]
        accord serve --token-file FILE --add-token NAME [--expires DAYS] [--token-root DIR]"""
@@ -44,6 +46,7 @@ connection has a process of its own. Without --token-file there is one token: th
 which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one
 store are a fleet: any of them takes any client (docs/fleet.md).
 """
+BRIEF = ("--host", "--port", "--root", "--token-file", "--add-token", "--tls-cert", "--tls-key")
 DEFAULT_PORT = 8765
 DAY_SECONDS = 24 * 3600.0
 # The files of a server beside the sockets of its clients: those of its libraries, its store and its sessions.
@@ -62,7 +65,7 @@ class _NoSecrets(argparse.Action):
 
 
 def _parser() -> Parser:
-    parser = Parser("serve", USAGE, "Serve an agent over WebSocket and streamable HTTP.", EXAMPLES)
+    parser = Parser("serve", USAGE, "Serve an agent over WebSocket and streamable HTTP.", EXAMPLES, BRIEF)
     parser.add_argument("agent", nargs="?", metavar="AGENT", help="a name, or MODULE:ATTRIBUTE")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 127.0.0.1 unless given")
     parser.add_argument("--port", type=count_of, default=DEFAULT_PORT, help="0 takes any free port; 8765 unless given")
@@ -122,7 +125,7 @@ def _need_extra() -> None:
         import_module("accord.serve.runner")
     except ModuleNotFoundError as error:
         message = f"accord serve needs a package that is not installed ({error.name})"
-        raise UsageFailure(message, advice="Type: pip install 'accord[serve]', in a clone '.[serve]'") from error
+        raise UsageFailure(message, advice=f"Type {install_line('serve')}") from error
 
 
 def _serve(
@@ -143,6 +146,9 @@ def _serve(
         remark(filled("serving at ws{}://{}:{}/acp and http{}://{}:{}/acp", scheme, shown, port, scheme, shown, port))
         if token:
             remark(filled("the token, which is shown only now: {}", exact(token)))
+            root, url = shlex.quote(str(Path(options.root or ".").resolve())), f"ws{scheme}://{shown}:{port}/acp"
+            remark(own("to talk to it, in another terminal:"))
+            show_line(filled('cd {} && ACCORD_TOKEN={} accord run {} "hello"', exact(root), exact(token), url))
 
     listener = Listener(
         options.host, options.port, options.tls_cert, options.tls_key, options.drain or Listener.drain_seconds

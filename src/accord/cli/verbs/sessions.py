@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 from accord.cli.agent_session import RunningAgent, running_agent, within
 from accord.cli.fault import phase
 from accord.cli.options import (
+    ALIASES,
     AgentOptions,
     Parser,
     add_agent_options,
     add_permission_options,
     add_session_options,
     agent_options_of,
+    named_action,
     split_command,
 )
 from accord.cli.run.conversation import Conversation
@@ -70,7 +72,7 @@ SESSION is a name that was given with -s, or an id, or the beginning of one. An 
 or known from our records; with --agent NAME, or a command behind --, sessions are found that only it knows.
 """
 
-
+BRIEF = ("--agent",)
 HEADS = (own("session"), own("name"), own("agent"), own("used"), own("known"), own("title"))
 
 
@@ -83,7 +85,7 @@ class SessionRow(NamedTuple):
 
 
 def _parser() -> Parser:
-    parser = Parser("sessions", USAGE, "Earlier conversations, and those that go on.", EXAMPLES)
+    parser = Parser("sessions", USAGE, "Earlier conversations, and those that go on.", EXAMPLES, BRIEF)
     verbs = "ls, show, resume, fork, rm, export, import, watch, prune"
     parser.add_argument("arguments", nargs="*", metavar="VERB SESSION", help=f"{verbs}; and the session")
     parser.add_argument("--agent", metavar="NAME", help="the agent that has it, where our records do not say")
@@ -108,10 +110,11 @@ def _parser() -> Parser:
     return parser
 
 
-def run(arguments: Sequence[str]) -> int:  # noqa: C901 - one line for each verb
+def run(arguments: Sequence[str]) -> int:
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])
+    verb = ALIASES.get(verb, verb)
     options = agent_options_of(parsed)
     if options.last or options.session is not None:
         raise UsageFailure("accord sessions names the session itself: leave -c and -s out")
@@ -123,9 +126,7 @@ def run(arguments: Sequence[str]) -> int:  # noqa: C901 - one line for each verb
         return asyncio.run(_import(operands, new_id=parsed.new_id))
     if verb == "prune":
         return asyncio.run(_prune(operands, command, parsed, options))
-    action = _ACTIONS.get(verb)
-    if action is None:
-        raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(VERBS)}")
+    action = _ACTIONS[named_action("sessions", verb, VERBS)]
     if not operands:
         raise UsageFailure("name a session", advice="See: accord sessions ls")
     with SessionIndex() as index:

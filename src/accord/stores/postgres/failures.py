@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from accord.errors import StoreError
+from accord.version import install_line
 
 __all__ = [
     "StatementFailure",
@@ -146,5 +147,4 @@ def wrong_conninfo() -> StoreError:
 
 
 def missing_extra() -> StoreError:
-    install = "pip install 'accord[postgres]', in a clone '.[postgres]'"
-    return StoreError(f"PostgreSQL needs psycopg: {install}", reason="missing_extra")
+    return StoreError(f"PostgreSQL needs psycopg; type {install_line('postgres')}", reason="missing_extra")

@@ -35,7 +35,8 @@ def _is_missing(_: Any, __: Any, servers: list[Any]) -> bool:
 
 
 plain("ACCORD-MCP-001", V1 + JUNE, "NoServers")(connect=refuses(INTERNAL_ERROR, lambda _, __, servers: servers))
-plain("ACCORD-MCP-002", V1 + JUNE, "IgnoresServers")(connect=skips())
+plain("ACCORD-MCP-002", V1, "IgnoresServersUnasked", note="never greeted")(connect=skips())
+plain("ACCORD-MCP-002", JUNE, "IgnoresServers")(connect=skips())
 plain("ACCORD-MCP-003", V1 + JUNE, "DiesOfMissingServers")(connect=ends(_is_missing))
 plain("ACP-MCP-201", JUNE, "ServersMustRunSomething", note="-32602")(
     servers_of=refuses(INVALID_PARAMS, _has_server(args=list(own_command(Path(os.devnull))[1:])))

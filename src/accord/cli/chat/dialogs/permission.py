@@ -30,11 +30,11 @@ from accord.cli.show.question import (
 )
 from accord.client.question import PermissionQuestion, WiderAnswer
 from accord.display import SafeText, filled, own
-from accord.session.option import PermissionOption
+from accord.session.option import PermissionKind, PermissionOption
 from accord.session.tool import Diff
 
 MAX_TEXT_CHARACTERS = 100_000
-_LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
+_LETTERS: dict[str, PermissionKind] = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
 class PermissionDialog(QuestionDialog[PermissionOption | WiderAnswer]):
@@ -115,7 +115,7 @@ class PermissionDialog(QuestionDialog[PermissionOption | WiderAnswer]):
         if self._is_armed:
             self._take(index)
 
-    def action_choose_kind(self, kind: str) -> None:
+    def action_choose_kind(self, kind: PermissionKind) -> None:
         """Choose the first answer of a kind, by its letter."""
         option = self._question.option(kind)
         if self._is_armed and option is not None:

@@ -11,6 +11,7 @@ from accord.protocol import v1
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.agent_requests import PermissionGiven, RequestPermission
 from accord.session.content import Annotations, Block, Part, Text
+from accord.session.custom import Custom
 from accord.session.downgrade import downgrade_block, downgrade_status, restore_block, restore_tool
 from accord.session.editions.shared.content import BlockCodec, OptionCodec, decode_annotations
 from accord.session.editions.shared.tools import (
@@ -297,7 +298,7 @@ def _decode_option(option: v1.PermissionOption) -> PermissionOption:
     kind = option.kind
     if original is not None and kind == UNKNOWN_KIND and original.kind not in OPTION_KINDS:
         kind = original.kind
-    return PermissionOption(option.option_id, option.name, kind, meta)
+    return PermissionOption(option.option_id, option.name, Custom(kind), meta)
 
 
 def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:

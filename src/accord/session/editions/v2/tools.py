@@ -12,6 +12,7 @@ from accord.protocol import v2
 from accord.protocol.model import UNSET, Maybe, Omittable, Unknown
 from accord.session.agent_requests import CommandSubject, PermissionGiven, RequestPermission
 from accord.session.content import Annotations, Icon, Link
+from accord.session.custom import Custom
 from accord.session.downgrade import with_explicit_nulls
 from accord.session.editions.shared.content import BlockCodec, OptionCodec
 from accord.session.editions.shared.tools import UNTITLED, ToolItemCodec, decode_options, encode_options, encode_outcome
@@ -256,13 +257,13 @@ def _with_texts(change: FileChange, old: str | None, new: str | None) -> FileCha
 def _decode_change(change: v2.DiffChange) -> FileChange:
     if isinstance(change, Unknown):
         path = change.payload.get("path")
-        return FileChange(path if isinstance(path, str) else "", operation=change.tag, payload=change.payload)
+        return FileChange(path if isinstance(path, str) else "", operation=Custom(change.tag), payload=change.payload)
     meta, texts = recall(change.meta, TextsOriginal)
     return FileChange(
         change.path,
         None if texts is None else texts.old,
         None if texts is None else texts.new,
-        str(type(change).__struct_config__.tag),
+        Custom(str(type(change).__struct_config__.tag)),
         change.old_path if isinstance(change, v2.DiffPathPairChange) else None,
         or_none(change.file_type),
         or_none(change.mime_type),
