@@ -69,6 +69,11 @@ def conversation(contents: list[Any]) -> tuple[list[str], list[str], list[str]]:
     return prompts, results, media
 
 
+def fail() -> dict[str, str]:
+    """Fail."""
+    return {"error": "it does not work"}
+
+
 def draw() -> list[Any]:
     """Draw a picture."""
     return ["drawn", types.Part.from_bytes(data=base64.b64decode(PIXEL), mime_type="image/png")]
@@ -79,12 +84,14 @@ agent = LlmAgent(
     model=RehearsedModel(),
     tools=[
         FunctionTool(tools.delete_file, require_confirmation=True),
-        tools.fail,
+        fail,
         tools.write_file,
         tools.read_file,
         tools.sleep,
         tools.block,
         tools.raise_error,
+        tools.leave,
+        tools.leave_later,
         tools.write_todos,
         draw,
     ],

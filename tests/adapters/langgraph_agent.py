@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import ToolException, tool
 
 import accord
+from tests.adapters import rehearsed_tools
 from tests.adapters.adapter_contract import note_begin, released
 from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
 from tests.limits import limit
@@ -128,6 +129,7 @@ def draw() -> list[Any]:
 
 
 TOOLS = [delete_file, fail, write_file, read_file, sleep, block, raise_error, draw]
+TOOLS += [tool(rehearsed_tools.leave), tool(rehearsed_tools.leave_later)]
 
 
 def make_graph(*more: Any) -> Any:

@@ -129,6 +129,7 @@ agent = Agent(
         function_tool(tools.delete_file, needs_approval=True),
         function_tool(tools.fail, failure_error_function=_own_words),
         *map(function_tool, (tools.write_file, tools.read_file, tools.sleep, tools.block, tools.raise_error)),
+        *map(function_tool, (tools.leave, tools.leave_later)),
         function_tool(tools.write_todos, strict_mode=False),
         function_tool(draw),
     ],

@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, RetryPromptPart, ToolReturnPart, 
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 import accord
+from tests.adapters import rehearsed_tools
 from tests.adapters.adapter_contract import note_begin, released
 from tests.adapters.rehearsal import PIXEL, Call, Say, Think, steps
 from tests.limits import limit
@@ -49,7 +50,9 @@ async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[An
                 yield {100 + place: DeltaToolCall(name, json.dumps(arguments), tool_call_id=id_)}
 
 
-agent = Agent(FunctionModel(stream_function=answer), name="rehearsed")
+agent = Agent(
+    FunctionModel(stream_function=answer), name="rehearsed", tools=[rehearsed_tools.leave, rehearsed_tools.leave_later]
+)
 
 
 @agent.tool_plain(requires_approval=True)

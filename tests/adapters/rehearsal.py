@@ -52,6 +52,11 @@ def steps(prompts: Sequence[str], results: Sequence[str], media: Sequence[str] =
         "write": [Call(f"call_{number}", "write_file", {"path": "a.txt", "content": "after"})],
         "sleep": [Call(f"call_{number}", "sleep")],
         "block": [Call(f"call_{number}", "block")],
+        **{
+            f"{name} {how}": [Call(f"call_{number}", name, {"how": how})]
+            for name in ("leave", "leave_later")
+            for how in ("exit", "interrupt", "panic")
+        },
         "raise": [Call(f"call_{number}", "raise_error")],
         "read": [Call(f"call_{number}", "read_file", {"path": "a.txt"})],
         "both": [

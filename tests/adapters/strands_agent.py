@@ -89,7 +89,13 @@ def _draw() -> dict[str, Any]:
     return {"status": "success", "content": [{"text": "drawn"}, {"image": picture}]}
 
 
+def _fail() -> dict[str, Any]:
+    """Fail."""
+    return {"status": "error", "content": [{"text": "it does not work"}]}
+
+
 draw = tool(name="draw")(_draw)
+fail = tool(name="fail")(_fail)
 ask_city = tool(context=True, name="ask_city")(_ask_city)
 
 
@@ -97,13 +103,14 @@ TOOLS = [
     tool(function)
     for function in (
         tools.delete_file,
-        tools.fail,
         tools.write_file,
         tools.read_file,
         tools.sleep,
         tools.block,
         tools.raise_error,
+        tools.leave,
+        tools.leave_later,
         tools.write_todos,
     )
 ]
-agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, ask_city], hooks=[approve])
+agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, fail, ask_city], hooks=[approve])

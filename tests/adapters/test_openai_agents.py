@@ -23,6 +23,7 @@ from tests.agent.rig import Heard, served
 
 class TestOpenAIAgents(AdapterContract):
     reports_failure = False  # where the author chose the words
+    tells_the_model_why = "why" in agents.default_tool_error_function(None, Exception("why"))  # until 0.23
 
     def make(self, store: Store) -> Agent:
         return openai_agents.serve(agent, store=store)

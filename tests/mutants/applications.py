@@ -64,6 +64,22 @@ MUTANTS = (
     ),
     Mutant(
         "adapters",
+        "sys.exit in a task of a framework ends the program",
+        "adapters/guarded_tasks.py",
+        "        return self._make(loop, _Guarded(work) if is_guarded else work, **options)\n",
+        "        return self._make(loop, work, **options)\n",
+        "tests/adapters/test_framework_run.py::test_what_ends_a_program_ends_its_call_and_its_turn_alone",
+    ),
+    Mutant(
+        "adapters",
+        "the text of a tool's exception is its result",
+        "adapters/failures.py",
+        '    return f"The tool raised {type(error).__name__}; the agent\'s log says why"\n',
+        '    return f"The tool raised {type(error).__name__}: {error}"\n',
+        "tests/adapters/test_framework_run.py::test_the_text_of_a_tools_exception_is_in_the_log_alone",
+    ),
+    Mutant(
+        "adapters",
         "entry points are imported before initialize is answered",
         "dialects.py",
         "    from importlib.metadata import EntryPoints\n",

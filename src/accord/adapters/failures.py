@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from accord.errors import AccordError, InternalError, RateLimited, RequestError
 
-__all__ = ["request_error_of"]
+__all__ = ["module_of", "request_error_of", "tool_failure"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -47,6 +47,23 @@ def request_error_of(error: Exception, framework: str) -> RequestError | AccordE
         return InternalError("The agent failed: its log says why", {"correlationId": correlation_id})
     log.error("the agent of %s failed", framework, exc_info=error)
     return found
+
+
+def tool_failure(error: BaseException) -> str:
+    """The result of a tool that raised, for the user and for the model, which may repeat it; the log has the rest.
+
+    Authors who want more said return a result that is an error, or use what their framework has for it.
+    """
+    log.error("a tool raised", exc_info=error)
+    return f"The tool raised {type(error).__name__}; the agent's log says why"
+
+
+def module_of(error: BaseException) -> str:
+    """The name of the module whose code raised an exception; empty where it was not raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from accord.adapters.failures import request_error_of
+from accord.adapters.guarded_tasks import guard_tasks
 from accord.adapters.history import AdapterState, load_state, save_state
 from accord.adapters.mcp_tools import ClientTool, client_tools
 from accord.adapters.prompt_parts import MediaKind, PromptPart, plain_prompt, prompt_parts
@@ -103,6 +104,7 @@ class FrameworkRun(abc.ABC):
             RequestError: The run failed; the message is a sentence for the user.
         """
         await self._set_title()
+        guard_tasks()
         work = asyncio.create_task(self.execute())
         try:
             await asyncio.shield(work)

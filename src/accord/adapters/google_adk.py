@@ -24,6 +24,7 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
+from accord.adapters.failures import module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
@@ -344,7 +345,9 @@ class _Observer(BasePlugin):
     ) -> dict[str, Any] | None:
         if not isinstance(error, Exception) or self._run.has_own_error_callback(tool_context.agent_name):
             return None
-        return {"error": f"{type(error).__name__}: {error}"}
+        # ADK's own exceptions are about the call, such as a tool that does not exist: the model corrects it.
+        is_of_adk = module_of(error).startswith("google.adk.flows.")
+        return {"error": str(error) if is_of_adk else tool_failure(error)}
 
 
 class _ClientTool(BaseTool):

@@ -23,6 +23,7 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
+from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
@@ -288,9 +289,7 @@ class LangGraphRun(FrameworkRun):
         elif data.get("error") is not None:
             # The graph raises it too, but without the id of the call.
             for call_id in self._tasks.get(data["id"], ()):
-                await self.calls.fail(
-                    call_id, f"The tool raised {type(data['error']).__name__}; the agent's log says why"
-                )
+                await self.calls.fail(call_id, tool_failure(data["error"]))
 
     async def _report_update(self, data: dict[str, Any], *, is_own: bool) -> list[Interrupt]:
         found: list[Interrupt] = []

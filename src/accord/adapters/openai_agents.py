@@ -34,6 +34,7 @@ AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "a
 THOUGHT_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete"})
+DEFAULT_FAILURE = agents.default_tool_error_function(None, Exception("")).strip()
 REFUSALS = (
     agents.ModelRefusalError,
     agents.InputGuardrailTripwireTriggered,
@@ -310,10 +311,10 @@ class _Run(FrameworkRun):
         result = self._results.pop(call_id, None)
         if result is not None:
             await (self.calls.fail if result.is_error else self.calls.complete)(call_id, result)
-        elif str(item.output).startswith(agents.default_tool_error_function(None, Exception("")).strip()):
+        elif str(item.output).startswith(DEFAULT_FAILURE):
             # The SDK marks a failed tool by this text alone, unless the author chose another. Some versions of it have
             # the exception behind the text.
-            await self.calls.fail(call_id, item.output)
+            await self.calls.fail(call_id, DEFAULT_FAILURE.removesuffix(" Error:"))
         else:
             await self.calls.complete(call_id, _shown(item.output))
 

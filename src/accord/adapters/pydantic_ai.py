@@ -48,6 +48,7 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
+from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
@@ -292,9 +293,7 @@ class _Reporter(AbstractCapability[Any]):
         except Exception as error:
             # pydantic-ai's own exceptions mean to retry, to fail or to ask. Any other ends the run without a result.
             if not type(error).__module__.startswith("pydantic_ai"):
-                await run.calls.fail(
-                    call.tool_call_id, f"The tool raised {type(error).__name__}; the agent's log says why"
-                )
+                await run.calls.fail(call.tool_call_id, tool_failure(error))
             raise
 
     async def handle_deferred_tool_calls(

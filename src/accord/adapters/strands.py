@@ -19,7 +19,9 @@ from strands.multiagent import MultiAgentBase
 from strands.types.session import decode_bytes_values, encode_bytes_values
 from strands.types.tools import AgentTool
 
+from accord.adapters.failures import module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
+from accord.adapters.guarded_tasks import failure_of
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.serving import ServeOptions, make_agent
@@ -177,6 +179,8 @@ class _Run(FrameworkRun):
         self._limits = limits
         self._answers = answers
         self._begun: set[str] = set()
+        self._failure: BaseException | None = None
+        """The exception of a tool that ends the turn, and not its call alone."""
         self._call_ids: dict[str, str] = {}
         """The calls that interrupts are about, by the id of the interrupt."""
         self._streamed: dict[str, str] = {}
@@ -289,6 +293,8 @@ class _Run(FrameworkRun):
 
     async def _take_message(self, message: Mapping[str, Any]) -> None:
         await self.checkpoint()
+        if self._failure is not None:
+            raise self._failure
         for block in message["content"]:
             if (use := block.get("toolUse")) is not None:
                 if not self._is_structured_output(use["name"]):
@@ -309,8 +315,16 @@ class _Run(FrameworkRun):
         self._begun.add(call_id)
         if context.tool_use["name"] not in self._client_tools:
             await self.calls.begin(call_id)
-        async for event in run_tool(context):
-            yield event
+        try:
+            async for event in run_tool(context):
+                yield event
+        except BaseException as error:
+            failure = failure_of(error)
+            if failure is not error:
+                # Strands would leave the call without a result, and go on.
+                self._failure = failure
+                raise failure from error
+            raise
 
     async def call_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
         """Run a tool of the client's servers, if the user allows it."""
@@ -320,6 +334,10 @@ class _Run(FrameworkRun):
 
     async def _end_early(self, event: Any) -> None:
         """A result, before the others of the same answer are there; a tool that failed may be tried again."""
+        error = event.exception
+        # Those of Strands itself are about the arguments: the model corrects them.
+        if error is not None and module_of(error) != "strands.tools.decorator":
+            event.result = {**event.result, "content": [{"text": tool_failure(error)}]}
         result = event.result
         if isinstance(result, Mapping) and result.get("status") == "success" and result["toolUseId"] in self.calls:
             await self._end(result)
