@@ -25,10 +25,11 @@ from accord.errors import RequestError
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.rehearsal import PIXEL
-from tests.agent.rig import Hand, Heard, choose, served
+from tests.agent.rig import ELICITS, Hand, Heard, choose, served
 from tests.limits import limit
 
 PERMISSION = "session/request_permission"
+ELICIT = "elicitation/create"
 MCP_SERVER = Path(__file__).with_name("adding_server.py")
 BEGUN = "begun"
 """The file that tells a test in another process that a tool waits."""
@@ -89,6 +90,8 @@ class AdapterContract(abc.ABC):
     editions = ("v1", "v2", "v2_june")
     reports_failure = True
     """Whether the framework says that a tool failed."""
+    asks_with_a_value = True
+    """Whether a tool can ask with a value of its own, and not with its arguments alone."""
     tells_the_model_why = False
     """Whether the framework gives the text of a tool's exception to the model, whose answer may repeat it."""
     shows_pictures = True
@@ -147,6 +150,33 @@ class AdapterContract(abc.ABC):
         assert heard.tools()["call_1"]["statuses"] == ["pending", "cancelled"]
         assert (project / "old.txt").exists()
         assert heard.stop_reason == "end_turn"
+
+    @pytest.mark.parametrize("has_forms", [True, False])
+    async def test_a_question_shows_all_that_is_to_be_approved_and_no_is_no(
+        self,
+        project: Path,
+        has_forms: bool,  # noqa: FBT001
+    ) -> None:
+        def declines(params: dict[str, Any]) -> Any:
+            (field,) = params["requestedSchema"]["properties"].values()
+            return {"action": "accept", "content": {"answer": False if field["type"] == "boolean" else "no"}}
+
+        made = self.make(MemoryStore())
+        async with served(made, capabilities=ELICITS if has_forms else None) as client:
+            client.answers[PERMISSION] = choose("reject")
+            client.answers[ELICIT] = declines
+            session = await client.new_session(str(project))
+            heard = await client.turn(session, "drop")
+            asked: list[Any] = [*heard.requests(PERMISSION), *heard.requests(ELICIT)]
+            if not asked:
+                asked = [heard.text]
+                heard = await client.turn(session, "no")
+        assert len(asked) == 1
+        assert "users" in str(asked)
+        if self.asks_with_a_value:
+            assert "Approve this action?" in str(asked)
+            assert "DROP TABLE users" in str(asked)
+        assert "dropped" not in heard.text
 
     async def test_a_tool_that_fails_is_a_failed_call_with_its_text(self, project: Path) -> None:
         async with self.serve() as client:

@@ -117,6 +117,11 @@ def _own_words(_: Any, error: Exception) -> str:
     return str(error)
 
 
+def drop_table(table: str) -> str:
+    """Drop a table."""
+    return f"dropped {table}"
+
+
 def draw() -> list[Any]:
     """Draw a picture."""
     return [ToolOutputText(text="drawn"), ToolOutputImage(image_url=f"data:image/png;base64,{PIXEL}")]
@@ -132,5 +137,6 @@ agent = Agent(
         *map(function_tool, (tools.leave, tools.leave_later)),
         function_tool(tools.write_todos, strict_mode=False),
         function_tool(draw),
+        function_tool(drop_table, needs_approval=True),
     ],
 )

@@ -12,7 +12,7 @@ from strands.hooks import BeforeToolCallEvent
 from strands.models.model import Model
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, QUESTION, Call, Say, Step, Think, steps
 
 USAGE = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
@@ -83,6 +83,11 @@ def _ask_city(tool_context: ToolContext) -> str:
     return f"in {tool_context.interrupt('city', reason='Which city?')}"
 
 
+def _drop_table(table: str, tool_context: ToolContext) -> str:
+    """Drop a table."""
+    return f"dropped {table}" if tool_context.interrupt("drop", reason=QUESTION) == "yes" else "kept"
+
+
 def _draw() -> dict[str, Any]:
     """Draw a picture."""
     picture = {"format": "png", "source": {"bytes": base64.b64decode(PIXEL)}}
@@ -96,6 +101,7 @@ def _fail() -> dict[str, Any]:
 
 draw = tool(name="draw")(_draw)
 fail = tool(name="fail")(_fail)
+drop_table = tool(context=True, name="drop_table")(_drop_table)
 ask_city = tool(context=True, name="ask_city")(_ask_city)
 
 
@@ -113,4 +119,6 @@ TOOLS = [
         tools.write_todos,
     )
 ]
-agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, fail, ask_city], hooks=[approve])
+agent = Agent(
+    name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, fail, drop_table, ask_city], hooks=[approve]
+)

@@ -14,6 +14,7 @@ import pytest
 from accord.adapters import Media
 from accord.adapters.failures import tool_failure
 from accord.adapters.history import load_state
+from accord.adapters.questions import question_text
 from accord.agent import Turn, current_turn
 from accord.errors import InternalError, InvalidParams, RateLimited
 from accord.stores import MemoryStore
@@ -94,6 +95,19 @@ async def test_permission_is_asked_about_the_very_call(edition: str, option: str
     if edition == "v2" and option == "reject":
         statuses = ["cancelled"]
     assert calls["call_1"]["statuses"][-len(statuses) :] == statuses
+
+
+@IN_EVERY_EDITION
+async def test_the_reason_of_a_question_reaches_the_user_also_where_its_call_shows_nothing(edition: str) -> None:
+    async def script(run: ScriptedRun) -> None:
+        await run.ask_call("call_1", "drop_table", description=question_text({"question": "Now?", "sql": "DROP a"}))
+
+    async with served(scripted_agent(script), edition) as client:
+        client.answers[PERMISSION] = choose("reject")
+        heard = await client.turn(await client.new_session())
+    (question,) = heard.requests(PERMISSION)
+    assert "Now?" in str(question["params"])
+    assert "DROP a" in str(question["params"])
 
 
 async def test_an_answer_for_the_whole_session_holds_for_exactly_that_call() -> None:

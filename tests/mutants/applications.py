@@ -72,6 +72,22 @@ MUTANTS = (
     ),
     Mutant(
         "adapters",
+        "a question shows its sentence alone",
+        "adapters/questions.py",
+        '    return "\\n".join([value[sentence] if sentence else "The agent asks:", *rest])\n',
+        '    return str(value[sentence]) if sentence else "\\n".join(rest)\n',
+        "tests/adapters/test_questions.py::test_every_key_and_every_value_of_a_question_is_shown",
+    ),
+    Mutant(
+        "adapters",
+        "any answer to a question of yes or no consents",
+        "adapters/questions.py",
+        '.strip(" \\t\\n.!").lower() in YES)\n',
+        '.strip(" \\t\\n.!").lower() not in ("", "n", "no"))\n',
+        "tests/adapters/test_questions.py::test_only_a_plain_yes_consents",
+    ),
+    Mutant(
+        "adapters",
         "the text of a tool's exception is its result",
         "adapters/failures.py",
         '    return f"The tool raised {type(error).__name__}; the agent\'s log says why"\n',

@@ -28,6 +28,7 @@ from accord.adapters.failures import module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
+from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.adapters.tool_calls import media_block
 from accord.agent import Agent, McpResult, Session, Turn
@@ -44,6 +45,8 @@ APP_NAME = "accord"
 USER_ID = "user"
 NOT_FINISHED = "The user stopped the turn before its end."
 CONFIRMATION = "adk_request_confirmation"
+# What ADK gives where the author of a tool said no more than that it needs a confirmation.
+OWN_HINT = "Please approve or reject the tool call"
 QUESTION = "adk_request_input"
 CREDENTIAL = "adk_request_credential"
 # The call by which the model gives a structured output where it has tools as well.
@@ -203,13 +206,17 @@ class _Run(FrameworkRun):
             names[call.id] = call.name
             if call.name == CONFIRMATION:
                 original = arguments.get("originalFunctionCall", {})
-                allowed = await self.ask_call(original.get("id"), original.get("name"), original.get("args"))
+                description = _reason(arguments.get("toolConfirmation") or {})
+                allowed = await self.ask_call(
+                    original.get("id"), original.get("name"), original.get("args"), description=description
+                )
                 if not allowed:
                     self._refused.add(original.get("id"))
                 answers[call.id] = {"confirmed": allowed}
             elif call.name == QUESTION:
                 schema = arguments.get("response_schema") or arguments.get("responseSchema")
-                answer = await self.ask_freely(str(arguments.get("message") or "Go on?"), schema)
+                asked = {"message": arguments.get("message") or "Go on?", "payload": arguments.get("payload")}
+                answer = await self.ask_freely(question_text(_present(asked)), schema)
                 if answer is None:
                     unanswered[call.id] = schema
                 else:
@@ -394,6 +401,17 @@ def _unfinished(call: Mapping[str, Any], event: Mapping[str, Any]) -> Any:
 
 def _kept(event: Any) -> Any:
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _reason(confirmation: Mapping[str, Any]) -> str | None:
+    """The reason that a tool gave for a confirmation. ADK's own one repeats the call, which is shown."""
+    hint = str(confirmation.get("hint") or "")
+    own = {"hint": "" if hint.startswith(OWN_HINT) else hint, "payload": confirmation.get("payload")}
+    return question_text(_present(own)) if _present(own) else None
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
 
 def _message(answers: Mapping[str, Any], names: Mapping[str, str]) -> Any:

@@ -27,6 +27,7 @@ from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
+from accord.adapters.questions import question_text, wants_consent
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.adapters.tool_calls import json_text, media_block
 from accord.adapters.tool_description import below, todos_of
@@ -48,6 +49,7 @@ MESSAGES = "messages"
 STREAM_MODES = ("messages", "updates", "tasks")
 NO_ANSWER = "The tool was stopped before it was done."
 REFUSED = "The user did not allow it."
+CONSENT = {"type": "boolean"}
 DECLINED = "The user did not answer."
 
 _serializer = JsonPlusSerializer()
@@ -363,16 +365,19 @@ class LangGraphRun(FrameworkRun):
             case _:
                 pass
         given = getattr(interrupt, "response_schema", None)  # LangGraph 1.1.0 has none
-        schema = given if isinstance(given, dict) else None
-        answer = await self.ask_freely(_question(interrupt.value), schema)
+        schema = given if isinstance(given, dict) else CONSENT if wants_consent(interrupt.value) else None
+        answer = await self.ask_freely(question_text(interrupt.value), schema)
         if answer is None:
             return False, schema
-        return True, answer.value if answer.accepted else DECLINED
+        return True, answer.value if answer.accepted else schema != CONSENT and DECLINED
 
     async def _decide(self, request: dict[str, Any], call_id: str | None) -> dict[str, Any]:
         name, arguments = request["name"], request["args"]
         call_id = call_id or self.calls.find(name, arguments) or f"{name}-approval"
-        if await self.ask_call(call_id, name, arguments):
+        reason = str(request.get("description") or "")
+        # The middleware's own text repeats the call, which is shown.
+        description = None if reason.startswith("Tool execution") and "\n\nTool: " in reason else reason
+        if await self.ask_call(call_id, name, arguments, description=description):
             return {"type": "approve"}
         return {"type": "reject", "message": REFUSED}
 
@@ -451,11 +456,3 @@ def _shown_block(block: Any) -> Any:
             return Text(json_text(value))
         case _:
             return Text(json_text(block))
-
-
-def _question(value: Any) -> str:
-    if isinstance(value, dict):
-        for key in ("question", "message", "prompt", "text"):
-            if isinstance(value.get(key), str):
-                return str(value[key])
-    return value if isinstance(value, str) else f"The agent asks: {value}"

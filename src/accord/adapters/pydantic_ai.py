@@ -52,6 +52,7 @@ from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
+from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.adapters.tool_calls import media_block
 from accord.adapters.tool_description import todos_of
@@ -301,9 +302,9 @@ class _Reporter(AbstractCapability[Any]):
     ) -> DeferredToolResults | None:
         answers: dict[str, bool | ToolDenied] = {}
         for call in requests.approvals:
-            reason = requests.metadata.get(call.tool_call_id, {}).get("reason")
+            reason = requests.metadata.get(call.tool_call_id)
             allowed = await self._run.ask_call(
-                call.tool_call_id, call.tool_name, call.args, description=reason if isinstance(reason, str) else None
+                call.tool_call_id, call.tool_name, call.args, description=question_text(reason) if reason else None
             )
             answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
         return requests.build_results(approvals=answers) if answers else None

@@ -24,6 +24,7 @@ from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.guarded_tasks import failure_of
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
+from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.adapters.tool_calls import json_text, media_block
 from accord.agent import Agent, McpResult, Session, Turn
@@ -408,7 +409,7 @@ def _reason(interrupt: Any) -> str | None:
     """The reason that the author's code gave for an interrupt, which may be any value."""
     if interrupt.reason is None:
         return None
-    return interrupt.reason if isinstance(interrupt.reason, str) else json_text(interrupt.reason)
+    return question_text(interrupt.reason)
 
 
 def _content_block(part: str | Media) -> dict[str, Any]:
