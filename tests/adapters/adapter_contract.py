@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import importlib
 import os
 import signal
 import sys
@@ -102,6 +103,12 @@ class AdapterContract(abc.ABC):
     @abc.abstractmethod
     def make(self, store: Store) -> Agent:
         """The agent with the rehearsed model and its tools."""
+
+    def framework_agent(self) -> object:
+        """The agent of the module beside, as its framework has it."""
+        module = type(self).__module__.replace("test_", "") + "_agent"
+        agent: object = importlib.import_module(module).agent
+        return agent
 
     def serve(self, edition: str = "v1", store: Store | None = None) -> AbstractAsyncContextManager[Hand]:
         return served(self.make(store or MemoryStore()), edition)
@@ -264,6 +271,58 @@ class AdapterContract(abc.ABC):
             assert after.text == " / ".join([*prompts, "remember"])
             await client.cancel(other)
             assert (await client.ended(waiting)).stop_reason == "cancelled"
+
+    def keyless(self) -> Any:
+        """An agent with a model of a provider, or a function that makes one; there is no key."""
+        pytest.skip("this one has no model of its own")
+
+    async def test_a_missing_key_is_said_with_its_remedy(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in [name for name in os.environ if name.endswith("_KEY") or name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("HOME", str(project))
+        async with served(accord.adapters.serve(self.keyless(), "keyless", store=MemoryStore())) as client:
+            heard = await client.turn(await client.new_session(str(project)), "hello")
+        assert heard.error["data"] == {"reason": "no_key"}
+        assert "KEY" in heard.error["message"]
+
+    @pytest.mark.parametrize("takes_session", [True, False])
+    @pytest.mark.parametrize("is_async", [True, False])
+    async def test_a_function_that_makes_the_agent_is_called_and_awaited(
+        self,
+        project: Path,
+        takes_session: bool,  # noqa: FBT001
+        is_async: bool,  # noqa: FBT001
+    ) -> None:
+        made: list[object] = []
+
+        def make() -> object:
+            made.append(None)
+            return self.framework_agent()
+
+        async def make_later() -> object:
+            await asyncio.sleep(0)
+            return make()
+
+        def make_for(session: accord.agent.Session) -> object:
+            assert session.cwd == str(project)
+            return make()
+
+        async def make_later_for(session: accord.agent.Session) -> object:
+            return make_for(session)
+
+        functions: dict[tuple[bool, bool], Callable[..., object]] = {
+            (False, False): make,
+            (False, True): make_later,
+            (True, False): make_for,
+            (True, True): make_later_for,
+        }
+        agent = accord.adapters.serve(functions[takes_session, is_async], "made", store=MemoryStore())
+        async with served(agent) as client:
+            session = await client.new_session(str(project))
+            texts = [(await client.turn(session, text)).text for text in ("hello", "remember")]
+        assert texts == ["Hello there.", "hello / remember"]
+        assert len(made) == (2 if takes_session else 1)
 
     # --- history
 

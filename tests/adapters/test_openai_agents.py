@@ -29,6 +29,9 @@ class TestOpenAIAgents(AdapterContract):
     def make(self, store: Store) -> Agent:
         return openai_agents.serve(agent, store=store)
 
+    def keyless(self) -> Any:
+        return agents.Agent(name="keyless")
+
 
 class Person(BaseModel):
     name: str

@@ -65,7 +65,21 @@ def test_a_question_that_the_frameworks_examples_answer_by_a_boolean_wants_conse
 
 def test_only_a_plain_yes_consents() -> None:
     assert [answer for answer in ("yes", "Y", " Yes. ", "ok", "go ahead", "true", True) if not is_yes(answer)] == []
-    refused: tuple[Any, ...] = ("no", "No.", "", "yes, but not the users", "yesterday", "nope", "false", "0", "null", False, None, 1, {})
+    refused: tuple[Any, ...] = (
+        "no",
+        "No.",
+        "",
+        "yes, but not the users",
+        "yesterday",
+        "nope",
+        "false",
+        "0",
+        "null",
+        False,
+        None,
+        1,
+        {},
+    )
     assert [answer for answer in refused if is_yes(answer)] == []
 
 

@@ -11,13 +11,16 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
+from weakref import WeakKeyDictionary, WeakSet
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.events.event import Event
+from google.adk.memory import InMemoryMemoryService
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -29,17 +32,15 @@ from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.questions import question_text
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import media_block
-from accord.agent import Agent, McpResult, Session, Turn
+from accord.agent import Agent, McpResult, Session, Turn, current_turn
 from accord.errors import InternalError
 from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
 
 log = logging.getLogger("accord.adapters")
-
-AgentFactory: TypeAlias = Callable[[Session], Any]
 
 APP_NAME = "accord"
 USER_ID = "user"
@@ -77,13 +78,12 @@ def serve(
     `models`, the chosen one replaces that of the root agent.
     """
     root = agent.root_agent if isinstance(agent, App) else agent
-    make: AgentFactory = (lambda _: agent) if isinstance(agent, App | BaseAgent) else agent
     config = run_config or RunConfig(
         streaming_mode=StreamingMode.SSE, tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS)
     )
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        return _Run(turn, make(turn.session), run_config=config, services=services or {})
+    async def open_run(turn: Turn) -> FrameworkRun:
+        return _Run(turn, await agent_for(turn, agent, App, BaseAgent), run_config=config, services=services or {})
 
     own_name = name or getattr(agent if isinstance(agent, App) else root, "name", None) or "agent"
     return make_agent(own_name, open_run, models=models, **options)
@@ -104,6 +104,37 @@ class _KeptSessions(InMemorySessionService):
             if self.on_append is not None:
                 await self.on_append()
         return appended
+
+
+_services: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
+"""The services of sessions whose author gave none: a session of its own each, because ADK has one user for all."""
+_have_notice: WeakSet[Session] = WeakSet()
+
+
+def _in_memory(session: Session) -> dict[str, Any]:
+    if session not in _services:
+        _services[session] = {"artifact_service": _Artifacts(), "memory_service": _Memory()}
+    return _services[session]
+
+
+async def _notice_memory() -> None:
+    turn = current_turn(blocking=False)
+    if turn.session not in _have_notice:
+        _have_notice.add(turn.session)
+        await turn.notice("The files and memories of this agent are kept in memory", "They end with the session")
+        log.warning("artifacts and memories are kept in memory: serve(services=…) takes services that last")
+
+
+class _Artifacts(InMemoryArtifactService):
+    async def save_artifact(self, **given: Any) -> Any:
+        await _notice_memory()
+        return await super().save_artifact(**given)
+
+
+class _Memory(InMemoryMemoryService):
+    async def add_session_to_memory(self, session: Any) -> None:
+        await _notice_memory()
+        await super().add_session_to_memory(session)
 
 
 class _Run(FrameworkRun):
@@ -138,7 +169,7 @@ class _Run(FrameworkRun):
         await self._open_session(service)
         before = [] if self._own_sessions is None else list(self._own_sessions.events)
         app = await self._equipped()
-        runner = Runner(**{**self._services, "app": app, "session_service": service})
+        runner = Runner(**{**_in_memory(self.turn.session), **self._services, "app": app, "session_service": service})
         given: Any = self._answer_to_question() or types.Content(role="user", parts=self._parts())
         try:
             while given is not None:

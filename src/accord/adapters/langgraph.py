@@ -10,6 +10,7 @@ import base64
 import inspect
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, TypeAlias, Unpack
 from weakref import WeakKeyDictionary
 
@@ -19,12 +20,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
-from accord.adapters.failures import tool_failure
+from accord.adapters.failures import CannotServe, tool_failure
 from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.langgraph_runnables import OUTPUT, answer_of, compiled, input_for, is_entrypoint
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
 from accord.adapters.questions import question_text, wants_consent
@@ -47,6 +48,10 @@ GraphFactory: TypeAlias = Callable[..., Any]
 """Makes the graph of a turn from the `Session` and, if it takes a second argument, the client's MCP tools."""
 MESSAGES = "messages"
 STREAM_MODES = ("messages", "updates", "tasks")
+MAX_STEPS = 1_000
+# From this on a limit is none: LangChain's and LangGraph's own ones are about ten thousand.
+ENDLESS = 9_000
+LIMIT_ADVICE = "The next prompt goes on; serve(recursion_limit=…) or the graph's with_config allows more steps"
 NO_ANSWER = "The tool was stopped before it was done."
 REFUSED = "The user did not allow it."
 CONSENT = {"type": "boolean"}
@@ -71,17 +76,22 @@ def serve(
 ) -> Agent:
     """A graph, or a function that makes one, as an `accord.Agent`; a graph that is not compiled yet is compiled.
 
-    A function `(session, tools) -> graph`, with or without `async`, is called for each turn; only such a graph can use
-    the MCP servers of the client, which are LangChain tools there. `models` are offered to the user; the chosen one is
-    `config["configurable"]["model"]`. `context` is the graph's, or a function that makes it from the `Turn`. With
-    `virtual_root` the paths of the tools begin at the session's directory, as deepagents' `virtual_mode` has them.
-    `recursion_limit` is how many steps a turn may take.
+    So are `@entrypoint`s and runnables of LangChain. A function `(session, tools) -> graph`, with or without `async`,
+    is called for each turn; only such a graph can use the MCP servers of the client, which are LangChain tools there. A
+    function `(config) -> graph` gets the run's config, as one of a `langgraph.json` does.
+
+    `models` are offered to the user; the chosen one is `config["configurable"]["model"]`. `context` is the graph's, or
+    a function that makes it from the `Turn`. With `virtual_root` the paths of the tools begin at the directory of the
+    session, as deepagents' `virtual_mode` has them. `recursion_limit` is how many steps a turn may take: 1,000, unless
+    it or the graph's own config says otherwise.
+
+    Raises:
+        CannotServe: It is none of these, or has a checkpointer that is synchronous.
     """
-    given = _compiled(graph)
-    settings = {} if recursion_limit is None else {"recursion_limit": recursion_limit}
+    given = graph if inspect.isroutine(graph) else _servable(compiled(graph))
 
     def open_run(turn: Turn) -> LangGraphRun:
-        return LangGraphRun(turn, given, context, settings, virtual_root=virtual_root)
+        return LangGraphRun(turn, given, context, recursion_limit, virtual_root=virtual_root)
 
     own = getattr(given, "name", None)
     named = own if isinstance(own, str) and own != "LangGraph" else None
@@ -94,12 +104,12 @@ class LangGraphRun(FrameworkRun):
     framework = FRAMEWORK
 
     def __init__(
-        self, turn: Turn, graph: Any, context: object, settings: dict[str, Any], *, virtual_root: bool
+        self, turn: Turn, graph: Any, context: object, recursion_limit: int | None, *, virtual_root: bool
     ) -> None:
         super().__init__(turn, place=below(turn.session.cwd) if virtual_root else plain_text)
         self._given = graph
         self._context = context
-        self._settings = settings
+        self._recursion_limit = recursion_limit
         self._graph: Pregel[Any, Any, Any, Any] | None = None
         self._own_saver: InMemorySaver | None = None
         self._said: set[str] = set()
@@ -114,17 +124,26 @@ class LangGraphRun(FrameworkRun):
         self._tasks: dict[str, list[str]] = {}
         """The calls of each task of the graph."""
         self._prompt: HumanMessage | None = None
+        self._before: list[Any] | None = None
+        """The conversation before this turn of an `@entrypoint`, whose own state is anything."""
+        self._result: AIMessage | None = None
 
     # --- the run
 
     async def execute(self) -> None:
-        graph = self._graph = await self._make_graph()
+        async with AsyncExitStack() as stack:
+            await self._run(await self._make_graph(stack))
+
+    async def _run(self, graph: Pregel[Any, Any, Any, Any]) -> None:
+        self._graph = graph
         answers = self._answers_to_question()
         payload: Any
         if answers is not None:
             payload = Command(resume=answers)
         else:
-            self._prompt = HumanMessage([_content(part) for part in self.prompt_parts()])
+            parts = self.prompt_parts()
+            is_text = len(parts) == 1 and isinstance(parts[0], str)
+            self._prompt = HumanMessage(str(parts[0]) if is_text else [_content(part) for part in parts])
             payload = await self._payload(graph, self._prompt)
             await self.checkpoint()
         try:
@@ -132,15 +151,20 @@ class LangGraphRun(FrameworkRun):
                 payload = await self._resume_with(await self._stream(graph, payload))
         except GraphRecursionError:
             self.turn.finish("max_turn_requests")
+            steps = self._config["recursion_limit"]
+            await self.turn.notice(f"The graph was stopped after {steps} steps", LIMIT_ADVICE, severity="warning")
+        if is_entrypoint(graph) and self._own_saver is not None:
+            # It has what the function gets as `previous`.
+            _waiting[self.turn.session] = self._own_saver
         if self._output is not None:
             await self.say_output(self._output)
         elif not self._has_text and not self.turn.cancelled:
             await self._say_last(graph)
 
-    async def _make_graph(self) -> Pregel[Any, Any, Any, Any]:
+    async def _make_graph(self, stack: AsyncExitStack) -> Pregel[Any, Any, Any, Any]:
         given: Any = self._given
         if not isinstance(given, Pregel):
-            given = await self._call_factory(given)
+            given = await self._call_factory(given, stack)
         elif self.turn.session not in _without_mcp and (await self.turn.mcp()).tools:
             _without_mcp[self.turn.session] = True
             await self.turn.notice(
@@ -155,12 +179,15 @@ class LangGraphRun(FrameworkRun):
         copied: Pregel[Any, Any, Any, Any] = given.copy({"checkpointer": self._own_saver})
         return copied
 
-    async def _call_factory(self, factory: GraphFactory) -> Any:
-        arguments: list[Any] = [self.turn.session]
-        if len(inspect.signature(factory).parameters) > 1:
+    async def _call_factory(self, factory: GraphFactory, stack: AsyncExitStack) -> Any:
+        names = list(inspect.signature(factory).parameters)
+        arguments: list[Any] = [self._config if names == ["config"] else self.turn.session][: len(names)]
+        if len(names) > 1:
             arguments.append([self._native(tool) for tool in await self.client_tools(prefix="mcp_")])
         made = factory(*arguments)
-        return _compiled(await made if inspect.isawaitable(made) else made)
+        if isinstance(made, AbstractAsyncContextManager):
+            made = await stack.enter_async_context(made)
+        return _servable(compiled(await made if inspect.isawaitable(made) else made))
 
     def _native(self, tool: ClientTool) -> StructuredTool:
         async def call(**arguments: Any) -> str:
@@ -182,9 +209,19 @@ class LangGraphRun(FrameworkRun):
     def _config(self) -> dict[str, Any]:
         configurable: dict[str, Any] = {"thread_id": self.turn.session.id}
         model = self.option("model")
-        return {**self._settings, "configurable": configurable if model is None else {**configurable, "model": model}}
+        own = (getattr(self._graph, "config", None) or {}).get("recursion_limit", ENDLESS)
+        # LangChain's agents have a limit without one having been chosen, by which a loop runs for hours.
+        limit = self._recursion_limit or (own if own < ENDLESS else MAX_STEPS)
+        chosen = {} if model is None else {"model": model}
+        return {"recursion_limit": limit, "configurable": {**configurable, **chosen}}
 
-    async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> dict[str, Any]:
+    async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> Any:
+        if is_entrypoint(graph):
+            self._before = list(self._kept_values().get(MESSAGES, ()))
+            self._said |= {str(message.id) for message in self._before}
+            messages = [*self._before, prompt]
+            given = input_for(graph, messages)
+            return {MESSAGES: messages} if given is None else given
         if MESSAGES not in graph.channels:
             raise InvalidParams("This graph has no `messages`, so that it can take no prompt", {"field": "prompt"})
         if self._own_saver is None:
@@ -247,7 +284,9 @@ class LangGraphRun(FrameworkRun):
             if message.tool_call_id in self.calls:
                 await self._report_result(message)
         elif isinstance(message, AIMessageChunk) or (
-            isinstance(message, AIMessage) and str(message.id) not in self._said
+            isinstance(message, AIMessage)
+            and str(message.id) not in self._said
+            and not str(message.id).startswith(OUTPUT)
         ):
             self._said.add(str(message.id))
             await self._say_blocks(message)
@@ -298,6 +337,8 @@ class LangGraphRun(FrameworkRun):
         for node, update in data.items():
             if node == "__interrupt__":
                 found += update if is_own else ()
+            elif is_own and self._graph is not None and is_entrypoint(self._graph) and node in self._graph.nodes:
+                self._result = answer_of(update)
             elif isinstance(update, dict):
                 self._take_output(update, is_own=is_own)
                 await self._report_values(update)
@@ -335,6 +376,10 @@ class LangGraphRun(FrameworkRun):
 
     async def _say_last(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         """Send the last message of the state: a node that returns its message as a dict streams nothing."""
+        if is_entrypoint(graph):
+            if self._result is not None:
+                await self._say_blocks(self._result)
+            return
         values = (await graph.aget_state(self._config)).values
         messages = values.get(MESSAGES) or ()
         if messages and isinstance(messages[-1], AIMessage):
@@ -393,7 +438,11 @@ class LangGraphRun(FrameworkRun):
     async def history(self) -> JsonValue:
         if self._graph is None or self._own_saver is None:
             return None
-        values = dict((await self._graph.aget_state(self._config)).values)
+        values: dict[str, Any] = {}
+        if not is_entrypoint(self._graph):
+            values = dict((await self._graph.aget_state(self._config)).values)
+        elif self._before is not None:
+            values = {MESSAGES: [*self._before, self._prompt, *([] if self._result is None else [self._result])]}
         messages = list(values.get(MESSAGES, ()))
         if not messages:
             # It ended before the first step: the prompt is kept all the same.
@@ -403,8 +452,17 @@ class LangGraphRun(FrameworkRun):
         return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
 
 
-def _compiled(graph: Any) -> Any:
-    return graph.compile() if isinstance(graph, StateGraph) else graph
+def _servable(graph: Pregel[Any, Any, Any, Any]) -> Pregel[Any, Any, Any, Any]:
+    saver = graph.checkpointer
+    is_synchronous = type(saver).__name__ == "SqliteSaver" or (
+        isinstance(saver, BaseCheckpointSaver) and type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple
+    )
+    if is_synchronous:
+        raise CannotServe(
+            "the checkpointer of this graph is synchronous: take AsyncSqliteSaver or AsyncPostgresSaver in an async "
+            "function that makes the graph, or leave it out, and Accord keeps the conversation"
+        )
+    return graph
 
 
 def _messages_of(update: dict[str, Any]) -> list[Any]:

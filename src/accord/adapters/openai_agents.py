@@ -8,14 +8,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import agents
 
 from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_value, media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InvalidParams
@@ -24,8 +24,6 @@ from accord.session.content import Text
 from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
-
-AgentFactory: TypeAlias = Callable[[Session], Any]
 
 MAX_TURNS = 50
 NOT_FINISHED = "The user stopped the turn before its end."
@@ -59,20 +57,13 @@ def serve(
     replaces its model. A turn ends after `max_turns` answers of the model.
     """
     known: dict[str, Any] = {}
-    make = _factory(agent)
     own_name = name or getattr(agent, "name", None) or "agent"
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        config = run_config or agents.RunConfig()
-        return _Run(turn, make(turn.session), known, context=context, run_config=config, max_turns=max_turns)
+    async def open_run(turn: Turn) -> FrameworkRun:
+        config, made = run_config or agents.RunConfig(), await agent_for(turn, agent, agents.Agent)
+        return _Run(turn, made, known, context=context, run_config=config, max_turns=max_turns)
 
     return make_agent(own_name, open_run, models=models, **options)
-
-
-def _factory(agent: Any) -> AgentFactory:
-    if not isinstance(agent, agents.Agent) and callable(agent):
-        return agent  # type: ignore[no-any-return]
-    return lambda _session: agent
 
 
 class _Run(FrameworkRun):

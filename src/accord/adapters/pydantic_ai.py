@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from pydantic_ai import (
-    Agent as PydanticAgent,
     ApprovalRequiredToolset,
     BinaryContent,
     DeferredToolRequests,
@@ -26,8 +25,9 @@ from pydantic_ai import (
     UsageLimits,
     capture_run_messages,
 )
+from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ContentFilterError
+from pydantic_ai.exceptions import ContentFilterError, ToolFailed
 from pydantic_ai.messages import (
     FilePart,
     FunctionToolCallEvent,
@@ -53,7 +53,7 @@ from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
 from accord.adapters.questions import question_text
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import media_block
 from accord.adapters.tool_description import todos_of
 from accord.agent import Agent, McpResult, Turn
@@ -64,10 +64,11 @@ from accord.session.option import Choice, Group
 __all__ = ["serve"]
 
 FRAMEWORK = "pydantic-ai"
+EXTERNAL = "This tool runs outside of the agent"
 
 
 def serve(
-    agent: PydanticAgent[Any, Any],
+    agent: AbstractAgent[Any, Any] | Callable[..., Any],
     name: str | None = None,
     *,
     deps: object = None,
@@ -75,17 +76,17 @@ def serve(
     usage_limits: UsageLimits | None = None,
     **options: Unpack[ServeOptions],
 ) -> Agent:
-    """A pydantic-ai agent as an `accord.Agent`.
+    """A pydantic-ai agent, or a function that makes one for a session, as an `accord.Agent`.
 
     `deps` are the dependencies of every run, or a function that makes them from the `Turn`, with or without `async`.
     `models` (`"provider:name"`) are offered to the user; without them the agent's own is used. `usage_limits` are those
     of each turn.
     """
 
-    def open_run(turn: Turn) -> PydanticAiRun:
-        return PydanticAiRun(turn, agent, deps, usage_limits)
+    async def open_run(turn: Turn) -> PydanticAiRun:
+        return PydanticAiRun(turn, await agent_for(turn, agent, AbstractAgent), deps, usage_limits)
 
-    return make_agent(name or agent.name or FRAMEWORK, open_run, models=models, **options)
+    return make_agent(name or getattr(agent, "name", None) or FRAMEWORK, open_run, models=models, **options)
 
 
 class PydanticAiRun(FrameworkRun):
@@ -94,7 +95,7 @@ class PydanticAiRun(FrameworkRun):
     framework = FRAMEWORK
 
     def __init__(
-        self, turn: Turn, agent: PydanticAgent[Any, Any], deps: object, usage_limits: UsageLimits | None
+        self, turn: Turn, agent: AbstractAgent[Any, Any], deps: object, usage_limits: UsageLimits | None
     ) -> None:
         super().__init__(turn)
         self._agent = agent
@@ -146,7 +147,7 @@ class PydanticAiRun(FrameworkRun):
             self.turn.finish("max_tokens" if reason == "length" else "refusal")
         if isinstance(result.output, DeferredToolRequests):
             for call in result.output.calls:
-                await self.calls.fail(call.tool_call_id, "This tool runs outside of the agent", name=call.tool_name)
+                await self.calls.fail(call.tool_call_id, EXTERNAL, name=call.tool_name)
         elif not isinstance(result.output, str):
             # Where a model answers in JSON by itself, and nothing announced it, the text was the output.
             if not self.has_text or result.response.tool_calls:
@@ -307,7 +308,9 @@ class _Reporter(AbstractCapability[Any]):
                 call.tool_call_id, call.tool_name, call.args, description=question_text(reason) if reason else None
             )
             answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
-        return requests.build_results(approvals=answers) if answers else None
+        # Without a result for these the run fails, unless `DeferredToolRequests` is one of its outputs.
+        calls: dict[str, Any] = {call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls}
+        return requests.build_results(approvals=answers, calls=calls) if answers or calls else None
 
 
 def _user_content(part: PromptPart) -> Any:

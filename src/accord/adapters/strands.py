@@ -9,7 +9,7 @@ import copy
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import strands
 import strands.hooks
@@ -19,22 +19,19 @@ from strands.multiagent import MultiAgentBase
 from strands.types.session import decode_bytes_values, encode_bytes_values
 from strands.types.tools import AgentTool
 
-from accord.adapters.failures import module_of, tool_failure
+from accord.adapters.failures import CannotServe, module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.guarded_tasks import failure_of
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.questions import question_text
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_text, media_block
-from accord.agent import Agent, McpResult, Session, Turn
-from accord.errors import LocalProtocolError
+from accord.agent import Agent, McpResult, Turn
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
 
 __all__ = ["serve"]
-
-AgentFactory: TypeAlias = Callable[[Session], Any]
 
 STOP_REASONS = {
     "max_tokens": "max_tokens",
@@ -93,30 +90,33 @@ def serve(
     interrupts before a tool call.
 
     Raises:
-        LocalProtocolError: The agent has a session manager, which would mix the sessions, or it is a swarm or a graph.
+        CannotServe: The agent has a session manager, which would mix the sessions, or it is a swarm or a graph.
     """
-    if isinstance(agent, MultiAgentBase):
-        raise LocalProtocolError(
-            f"a {type(agent).__name__} of Strands is no agent: make it a tool of one, and serve that agent"
-        )
+    _checked(agent)
     if isinstance(agent, strands.Agent):
         _check_copyable(agent)
-    make: AgentFactory = (lambda _: _copy(agent)) if isinstance(agent, strands.Agent) else agent
     offered = dict(models or {})
     answers = {True: approval, False: refusal}
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        return _Run(turn, make(turn.session), models=offered, limits=limits, answers=answers)
+    async def open_run(turn: Turn) -> FrameworkRun:
+        made = _checked(await agent_for(turn, agent, strands.Agent))
+        return _Run(turn, _copy(made) if made is agent else made, models=offered, limits=limits, answers=answers)
 
     own_name = name or getattr(agent, "name", None) or "agent"
     return make_agent(own_name, open_run, models=list(offered), **options)
+
+
+def _checked(agent: Any) -> Any:
+    if isinstance(agent, MultiAgentBase):
+        raise CannotServe("a Swarm or a Graph of Strands is no agent: make it a tool of one, and serve that agent")
+    return agent
 
 
 def _check_copyable(agent: Any) -> None:
     # Its callbacks are functions without an owner.
     modules = [callback.__module__ for callback in _callbacks(agent, AgentInitializedEvent(agent=agent))]
     if any(module.startswith("strands.session.") for module in modules):
-        raise LocalProtocolError(
+        raise CannotServe(
             "this agent has a session manager, and Accord keeps the sessions: leave it out, or give a function that "
             "makes an agent for a session"
         )
