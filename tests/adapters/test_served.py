@@ -17,9 +17,11 @@ IN_EVERY_FRAMEWORK = pytest.mark.parametrize("framework", [framework_param(name)
 
 
 @IN_EVERY_FRAMEWORK
-@pytest.mark.timeout(limit(120))
+@pytest.mark.timeout(limit(300))
 async def test_a_tool_that_ends_the_program_does_not_end_the_server(framework: str, tmp_path: Path) -> None:
-    async with serving(tmp_path, f"{AGENTS[framework]}:agent", env={"PYTHONPATH": str(ROOT)}) as server:
+    async with serving(
+        tmp_path, f"{AGENTS[framework]}:agent", env={"PYTHONPATH": str(ROOT)}, is_fresh=True, start_seconds=120.0
+    ) as server:
         headers = server.authorization
         async with (
             accord.connect(server.websocket, headers=headers) as one,

@@ -185,5 +185,6 @@ def test_the_same_text_is_an_agent_for_other_verbs(project: Path) -> None:
     target = target_of("pack.module:agent", None)
     assert target.entry.argv[-2:] == ("agent", "pack.module:agent")
     assert target.key == "pack.module:agent"
+    assert target_of("app/langgraph.json", None).entry.argv[-2:] == ("agent", "app/langgraph.json")
     (project / "acp.json").write_text('{"agent_servers": {"pack.module:agent": {"command": "other"}}}')
     assert target_of("pack.module:agent", None).entry.argv == ("other",)
