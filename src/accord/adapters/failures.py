@@ -35,11 +35,9 @@ _UNREACHABLE_CLASSES = frozenset(
     {"APIConnectionError", "ConnectError", "ConnectTimeout", "ModelConnectionError", "EndpointConnectionError"}
 )
 _NO_KEY = "There is no key for the model's provider: set {} in the agent's environment"
-_AWS = "There are no credentials for AWS: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the agent's environment"
 _NO_KEY_CLASSES = {
-    "NoCredentialsError": _AWS,
-    "PartialCredentialsError": _AWS,
-    "NoRegionError": "There is no region for AWS: set AWS_REGION in the agent's environment",
+    "NoCredentialsError": "There are no credentials for AWS: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "NoRegionError": "There is no region for AWS: set AWS_REGION",
     "DefaultCredentialsError": "There are no credentials for Google Cloud: run gcloud auth application-default login",
 }
 # The libraries that look for a key, by the beginnings of their modules, each with the variable that it reads first. An
@@ -54,9 +52,7 @@ _KEYS = re.compile(
 _KEY_WORDS = re.compile(r"api[_ -]?key|auth_token|missing credentials|authentication method", re.IGNORECASE)
 # Where frameworks look up a model by its name.
 _MODEL_LOOKUPS = frozenset({"pydantic_ai.models", "google.adk.models.registry"})
-_UNKNOWN_MODEL = (
-    "The agent's framework does not know the model: check its name, and install the package for its provider"
-)
+_UNKNOWN_MODEL = "The framework does not know the model: check its name, and install the package for its provider"
 
 
 class CannotServe(LocalProtocolError):

@@ -34,7 +34,7 @@ from accord.adapters.prompt_parts import Media
 from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import media_block
-from accord.agent import Agent, McpResult, Session, Turn, current_turn
+from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InternalError
 from accord.session.option import Choice, Group
 
@@ -113,28 +113,8 @@ _have_notice: WeakSet[Session] = WeakSet()
 
 def _in_memory(session: Session) -> dict[str, Any]:
     if session not in _services:
-        _services[session] = {"artifact_service": _Artifacts(), "memory_service": _Memory()}
+        _services[session] = {"artifact_service": InMemoryArtifactService(), "memory_service": InMemoryMemoryService()}
     return _services[session]
-
-
-async def _notice_memory() -> None:
-    turn = current_turn(blocking=False)
-    if turn.session not in _have_notice:
-        _have_notice.add(turn.session)
-        await turn.notice("The files and memories of this agent are kept in memory", "They end with the session")
-        log.warning("artifacts and memories are kept in memory: serve(services=…) takes services that last")
-
-
-class _Artifacts(InMemoryArtifactService):
-    async def save_artifact(self, **given: Any) -> Any:
-        await _notice_memory()
-        return await super().save_artifact(**given)
-
-
-class _Memory(InMemoryMemoryService):
-    async def add_session_to_memory(self, session: Any) -> None:
-        await _notice_memory()
-        await super().add_session_to_memory(session)
 
 
 class _Run(FrameworkRun):
@@ -282,12 +262,20 @@ class _Run(FrameworkRun):
             await self._take_part(event, part, is_structured=is_structured)
         if event.partial:
             return
+        if event.actions.artifact_delta and "artifact_service" not in self._services:
+            await self._notice_artifacts()
         self._streamed.clear()
         await self._count(event.usage_metadata)
         self._note_end(event)
         if self._output is not None:
             output, self._output = self._output, None
             await (self.say_output(_decoded(output)) if event.is_final_response() else self.say(output))
+
+    async def _notice_artifacts(self) -> None:
+        if self.turn.session not in _have_notice:
+            _have_notice.add(self.turn.session)
+            advice = "They end with the session: serve(services=…) takes a service that keeps them"
+            await self.turn.notice("The files of this agent are kept in memory", advice)
 
     async def _note_author(self, event: Any, *, has_text: bool) -> None:
         if event.branch is not None:

@@ -35,16 +35,12 @@ def failure_of(error: BaseException) -> BaseException:
 
 class _TaskFactory:
     def __init__(self, before: Callable[..., Any] | None) -> None:
-        self._make = before or _plain_task
+        self._make = before or (lambda loop, work, **options: asyncio.Task(work, loop=loop, **options))
 
     def __call__(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
         context = options.get("context")
         is_guarded = _is_guarded.get() if context is None else context.get(_is_guarded, False)
         return self._make(loop, _Guarded(work) if is_guarded else work, **options)
-
-
-def _plain_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
-    return asyncio.Task(work, loop=loop, **options)
 
 
 class _Guarded(Coroutine[Any, Any, Any]):

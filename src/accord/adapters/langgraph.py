@@ -29,7 +29,7 @@ from accord.adapters.langgraph_runnables import OUTPUT, answer_of, compiled, inp
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
 from accord.adapters.questions import question_text, wants_consent
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, make_agent, value_for
 from accord.adapters.tool_calls import json_text, media_block
 from accord.adapters.tool_description import below, todos_of
 from accord.agent import Agent, Session, Turn
@@ -142,8 +142,8 @@ class LangGraphRun(FrameworkRun):
             payload = Command(resume=answers)
         else:
             parts = self.prompt_parts()
-            is_text = len(parts) == 1 and isinstance(parts[0], str)
-            self._prompt = HumanMessage(str(parts[0]) if is_text else [_content(part) for part in parts])
+            is_media = any(not isinstance(part, str) for part in parts)
+            self._prompt = HumanMessage([_content(part) for part in parts] if is_media else "\n".join(map(str, parts)))
             payload = await self._payload(graph, self._prompt)
             await self.checkpoint()
         try:
@@ -151,8 +151,8 @@ class LangGraphRun(FrameworkRun):
                 payload = await self._resume_with(await self._stream(graph, payload))
         except GraphRecursionError:
             self.turn.finish("max_turn_requests")
-            steps = self._config["recursion_limit"]
-            await self.turn.notice(f"The graph was stopped after {steps} steps", LIMIT_ADVICE, severity="warning")
+            title = f"The graph was stopped after {self._config['recursion_limit']} steps"
+            await self.turn.notice(title, LIMIT_ADVICE, severity="warning")
         if is_entrypoint(graph) and self._own_saver is not None:
             # It has what the function gets as `previous`.
             _waiting[self.turn.session] = self._own_saver
@@ -207,13 +207,12 @@ class LangGraphRun(FrameworkRun):
 
     @property
     def _config(self) -> dict[str, Any]:
-        configurable: dict[str, Any] = {"thread_id": self.turn.session.id}
         model = self.option("model")
         own = (getattr(self._graph, "config", None) or {}).get("recursion_limit", ENDLESS)
         # LangChain's agents have a limit without one having been chosen, by which a loop runs for hours.
         limit = self._recursion_limit or (own if own < ENDLESS else MAX_STEPS)
-        chosen = {} if model is None else {"model": model}
-        return {"recursion_limit": limit, "configurable": {**configurable, **chosen}}
+        configurable = {"thread_id": self.turn.session.id, **({} if model is None else {"model": model})}
+        return {"recursion_limit": limit, "configurable": configurable}
 
     async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> Any:
         if is_entrypoint(graph):
@@ -251,7 +250,9 @@ class LangGraphRun(FrameworkRun):
     async def _stream(self, graph: Pregel[Any, Any, Any, Any], payload: Any) -> list[Interrupt]:
         """Run until the graph ends or waits; the interrupts for which it waits."""
         interrupts: list[Interrupt] = []
-        context: dict[str, Any] = {} if self._context is None else {"context": await self._make_context()}
+        context: dict[str, Any] = (
+            {} if self._context is None else {"context": await value_for(self.turn, self._context)}
+        )
         stream = graph.astream(
             payload, self._config, stream_mode=list(STREAM_MODES), subgraphs=True, version="v2", **context
         )
@@ -270,13 +271,6 @@ class LangGraphRun(FrameworkRun):
                 case _:
                     pass
         return interrupts
-
-    async def _make_context(self) -> Any:
-        if not inspect.isroutine(self._context):
-            return self._context
-        make: Callable[[Turn], Any] = self._context
-        made = make(self.turn)
-        return await made if inspect.isawaitable(made) else made
 
     async def _report_message(self, message: AnyMessage) -> None:
         if isinstance(message, ToolMessage):
@@ -454,10 +448,8 @@ class LangGraphRun(FrameworkRun):
 
 def _servable(graph: Pregel[Any, Any, Any, Any]) -> Pregel[Any, Any, Any, Any]:
     saver = graph.checkpointer
-    is_synchronous = type(saver).__name__ == "SqliteSaver" or (
-        isinstance(saver, BaseCheckpointSaver) and type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple
-    )
-    if is_synchronous:
+    method = getattr(type(saver), "aget_tuple", None)
+    if type(saver).__name__ == "SqliteSaver" or method is BaseCheckpointSaver.aget_tuple:
         raise CannotServe(
             "the checkpointer of this graph is synchronous: take AsyncSqliteSaver or AsyncPostgresSaver in an async "
             "function that makes the graph, or leave it out, and Accord keeps the conversation"

@@ -141,7 +141,8 @@ class AgentLoader:
         if refusal is not None:
             return f"{self._string} cannot be served: {refusal}"
         module = self._string.in_package
-        if module is not None and isinstance(error, ImportError) and _is_of_package(error, module):
+        if module and ("relative import" in str(error) or module.startswith(f"{getattr(error, 'name', None)}.")):
+            # The file of a package was imported as a module of its own.
             return f"{self._string} cannot be imported: its file is part of a package; name its module, {module}"
         if isinstance(error, ModuleNotFoundError) and error.name:
             kind = "file" if error.name.endswith(".py") else "module"
@@ -152,11 +153,6 @@ class AgentLoader:
         if known is not None:
             return f"{self._string} cannot be imported: {known.message}"
         return f"{self._string} cannot be imported: its module raised {type(error).__name__}; the agent's log says why"
-
-
-def _is_of_package(error: ImportError, module: str) -> bool:
-    """Whether an import failed because the file of a package was imported as a module of its own."""
-    return "relative import" in str(error) or module.startswith(f"{error.name}.")
 
 
 class _IsAccordAgent(Exception):

@@ -6,7 +6,6 @@ tools, and calls that wait for approval, for which the run waits instead of endi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -53,7 +52,7 @@ from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
 from accord.adapters.questions import question_text
-from accord.adapters.serving import ServeOptions, agent_for, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent, value_for
 from accord.adapters.tool_calls import media_block
 from accord.adapters.tool_description import todos_of
 from accord.agent import Agent, McpResult, Turn
@@ -64,7 +63,6 @@ from accord.session.option import Choice, Group
 __all__ = ["serve"]
 
 FRAMEWORK = "pydantic-ai"
-EXTERNAL = "This tool runs outside of the agent"
 
 
 def serve(
@@ -125,7 +123,7 @@ class PydanticAiRun(FrameworkRun):
                     self._prompt,
                     message_history=self._before or None,
                     conversation_id=self.turn.session.id,
-                    deps=await self._make_deps(),
+                    deps=await value_for(self.turn, self._deps),
                     model=model if isinstance(model, str) else None,
                     toolsets=await self._toolsets(),
                     usage_limits=self._usage_limits,
@@ -145,10 +143,7 @@ class PydanticAiRun(FrameworkRun):
         reason = result.response.finish_reason
         if reason in {"length", "content_filter"}:
             self.turn.finish("max_tokens" if reason == "length" else "refusal")
-        if isinstance(result.output, DeferredToolRequests):
-            for call in result.output.calls:
-                await self.calls.fail(call.tool_call_id, EXTERNAL, name=call.tool_name)
-        elif not isinstance(result.output, str):
+        if not isinstance(result.output, str):
             # Where a model answers in JSON by itself, and nothing announced it, the text was the output.
             if not self.has_text or result.response.tool_calls:
                 await self.say_output(result.output)
@@ -173,13 +168,6 @@ class PydanticAiRun(FrameworkRun):
         held, self._held = self._held, ""
         await self.say(held)
         self.has_text = False
-
-    async def _make_deps(self) -> Any:
-        if not inspect.isroutine(self._deps):
-            return self._deps
-        make: Callable[[Turn], Any] = self._deps
-        made = make(self.turn)
-        return await made if inspect.isawaitable(made) else made
 
     async def _toolsets(self) -> list[Any]:
         # The names of the agent's own tools are known in the run and not before.
@@ -309,7 +297,8 @@ class _Reporter(AbstractCapability[Any]):
             )
             answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
         # Without a result for these the run fails, unless `DeferredToolRequests` is one of its outputs.
-        calls: dict[str, Any] = {call.tool_call_id: ToolFailed(EXTERNAL) for call in requests.calls}
+        message = "This tool runs outside of the agent"
+        calls: dict[str, Any] = {call.tool_call_id: ToolFailed(message) for call in requests.calls}
         return requests.build_results(approvals=answers, calls=calls) if answers or calls else None
 
 

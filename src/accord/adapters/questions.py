@@ -34,7 +34,11 @@ def question_text(value: object) -> str:
     if not isinstance(value, Mapping):
         return f"The agent asks: {json_text(value)}"
     sentence = _sentence_key(value)
-    rest = [f"{key}: {_shown(inner)}" for key, inner in value.items() if key != sentence]
+    rest = [
+        f"{key}: {inner if isinstance(inner, str) else json_text(inner)}"
+        for key, inner in value.items()
+        if key != sentence
+    ]
     return "\n".join([value[sentence] if sentence else "The agent asks:", *rest])
 
 
@@ -58,7 +62,3 @@ def is_yes(answer: JsonValue) -> bool:
 
 def _sentence_key(value: Mapping[str, Any]) -> str:
     return next((key for key in QUESTION_KEYS if isinstance(value.get(key), str) and value[key]), "")
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json_text(value)

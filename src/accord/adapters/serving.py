@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
@@ -25,23 +25,19 @@ __all__ = ["OpenRun", "ServeOptions", "UnknownFramework", "make_agent", "serve"]
 OpenRun: TypeAlias = Callable[[Turn], FrameworkRun | Awaitable[FrameworkRun]]
 """Makes the run of a turn, with or without `async`."""
 
-# Where the classes of a framework are defined, and the adapter for them. The first that fits counts.
-ADAPTERS: tuple[tuple[str, str], ...] = (
-    ("pydantic_ai", "accord.adapters.pydantic_ai"),
-    ("langgraph", "accord.adapters.langgraph"),
-    ("langchain_core", "accord.adapters.langgraph"),
-    ("agents", "accord.adapters.openai_agents"),
-    ("google.adk", "accord.adapters.google_adk"),
-    ("strands", "accord.adapters.strands"),
+# Where the classes of a framework are defined, the adapter for them, and the oldest package with which
+# `scripts/adapters` tests it. The first that fits counts.
+ADAPTERS: tuple[tuple[str, str, str], ...] = (
+    ("pydantic_ai", "accord.adapters.pydantic_ai", "pydantic-ai-slim 2.60.0"),
+    ("langgraph", "accord.adapters.langgraph", "langgraph 1.1.0"),
+    ("langchain_core", "accord.adapters.langgraph", "langgraph 1.1.0"),
+    ("agents", "accord.adapters.openai_agents", "openai-agents 0.20.0"),
+    ("google.adk", "accord.adapters.google_adk", "google-adk 2.13.0"),
+    ("strands", "accord.adapters.strands", "strands-agents 1.62.0"),
 )
-# The oldest packages with which `scripts/adapters` tests each adapter.
-OLDEST = {
-    "accord.adapters.pydantic_ai": "pydantic-ai-slim 2.60.0",
-    "accord.adapters.langgraph": "langgraph 1.1.0",
-    "accord.adapters.openai_agents": "openai-agents 0.20.0",
-    "accord.adapters.google_adk": "google-adk 2.13.0",
-    "accord.adapters.strands": "strands-agents 1.62.0",
-}
+OLDEST = {module: package for _, module, package in ADAPTERS}
+
+log = logging.getLogger("accord.adapters")
 
 _runs: WeakKeyDictionary[Agent, OpenRun] = WeakKeyDictionary()
 
@@ -107,6 +103,11 @@ async def _made(make: Callable[..., Any], *arguments: Any) -> Any:
     return await made if inspect.isawaitable(made) else made
 
 
+async def value_for(turn: Turn, given: Any) -> Any:
+    """A value of the author, or what a function makes of the turn."""
+    return await _made(given, turn) if inspect.isroutine(given) else given
+
+
 async def agent_for(turn: Turn, given: Any, *kinds: type) -> Any:
     """The author's agent for a turn: an object of these classes itself, or what a function makes of the session."""
     if isinstance(given, kinds):
@@ -128,14 +129,14 @@ def adapter_of(agent: object) -> str:
     if isinstance(agent, str):
         return "accord.adapters.ag_ui"
     for kind in type(agent).__mro__:
-        for framework, module in ADAPTERS:
+        for framework, module, _ in ADAPTERS:
             if kind.__module__ == framework or kind.__module__.startswith(f"{framework}."):
                 return module
     names = list(inspect.signature(agent).parameters) if inspect.isfunction(agent) else None
     if names is not None and len(names) <= len(("session", "tools")):
         # Only graphs are made of a config, or of the session and the client's tools.
         return "accord.adapters.langgraph" if len(names) > 1 or names == ["config"] else __name__
-    known = ", ".join(framework for framework, _ in ADAPTERS)
+    known = ", ".join(framework for framework, *_ in ADAPTERS)
     raise UnknownFramework(f"a {type(agent).__name__} is no agent of a framework that Accord knows; it knows {known}")
 
 
@@ -186,15 +187,21 @@ def _serve_made(make: Any, name: str, options: dict[str, Any]) -> Agent:
     kept: list[OpenRun] = []
     making = asyncio.Lock()
 
-    async def open_run(turn: Turn) -> FrameworkRun:
-        async with making if not takes_session else nullcontext():
-            opened = kept[0] if kept else open_run_of(serve(await agent_for(turn, make), name, **options))
-            if opened is None or isinstance(opened, Agent):
-                raise CannotServe("this function makes an accord.Agent: start it with accord agent --import-first")
-            if not (takes_session or kept):
-                kept.append(opened)
-        run: FrameworkRun = await _made(opened, turn)
-        return run
+    async def opened(turn: Turn) -> Any:
+        try:
+            return open_run_of(serve(await agent_for(turn, make), name, **options))
+        except UnknownFramework as error:
+            log.error("%s: %s", name, error)  # noqa: TRY400 - the name of the class is all that helps
+            raise CannotServe(
+                "this function makes no agent of a framework that Accord knows; the agent's log has the class"
+            ) from error
+
+    async def open_run(turn: Turn) -> Any:
+        if takes_session:
+            return await _made(await opened(turn), turn)
+        async with making:
+            kept[:] = kept or [await opened(turn)]
+        return await _made(kept[0], turn)
 
     own: Any = {key: value for key, value in options.items() if key in ServeOptions.__annotations__}
     return make_agent(name, open_run, models=list(options.get("models", ())), **own)
