@@ -77,7 +77,9 @@ class ImportString:
         At the end: a file of a project must not replace a module that something else imports.
         """
         folder = str(Path.cwd() if self.file is None else self.file.parent)
-        sys.path += [each for each in dict.fromkeys((self.root or folder, folder)) if each not in sys.path]
+        for each in (self.root, folder):
+            if each is not None and each not in sys.path:
+                sys.path.append(each)
 
     @property
     def in_package(self) -> str | None:

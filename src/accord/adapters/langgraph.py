@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, TypeAlias, Unpack
@@ -23,9 +22,19 @@ from langgraph.errors import GraphRecursionError
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
-from accord.adapters.failures import CannotServe, tool_failure
+from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
-from accord.adapters.langgraph_runnables import OUTPUT, answer_of, compiled, input_for, is_entrypoint
+from accord.adapters.langgraph_runnables import (
+    MESSAGES,
+    OUTPUT,
+    answer_of,
+    calls_of,
+    compiled,
+    input_for,
+    is_entrypoint,
+    messages_of,
+    repaired,
+)
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
 from accord.adapters.questions import question_text, wants_consent
@@ -41,18 +50,14 @@ from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
 
-log = logging.getLogger("accord.adapters")
-
 FRAMEWORK = "LangGraph"
 GraphFactory: TypeAlias = Callable[..., Any]
 """Makes the graph of a turn from the `Session` and, if it takes a second argument, the client's MCP tools."""
-MESSAGES = "messages"
 STREAM_MODES = ("messages", "updates", "tasks")
 MAX_STEPS = 1_000
 # From this on a limit is none: LangChain's and LangGraph's own ones are about ten thousand.
 ENDLESS = 9_000
 LIMIT_ADVICE = "The next prompt goes on; serve(recursion_limit=…) or the graph's with_config allows more steps"
-NO_ANSWER = "The tool was stopped before it was done."
 REFUSED = "The user did not allow it."
 CONSENT = {"type": "boolean"}
 DECLINED = "The user did not answer."
@@ -88,7 +93,7 @@ def serve(
     Raises:
         CannotServe: It is none of these, or has a checkpointer that is synchronous.
     """
-    given = graph if inspect.isroutine(graph) else _servable(compiled(graph))
+    given = graph if inspect.isroutine(graph) else compiled(graph)
 
     def open_run(turn: Turn) -> LangGraphRun:
         return LangGraphRun(turn, given, context, recursion_limit, virtual_root=virtual_root)
@@ -187,7 +192,7 @@ class LangGraphRun(FrameworkRun):
         made = factory(*arguments)
         if isinstance(made, AbstractAsyncContextManager):
             made = await stack.enter_async_context(made)
-        return _servable(compiled(await made if inspect.isawaitable(made) else made))
+        return compiled(await made if inspect.isawaitable(made) else made)
 
     def _native(self, tool: ClientTool) -> StructuredTool:
         async def call(**arguments: Any) -> str:
@@ -240,7 +245,7 @@ class LangGraphRun(FrameworkRun):
         """Answer the calls that an earlier run left open, in a state that the author's checkpointer keeps."""
         state = await graph.aget_state(self._config)
         messages = list(state.values.get(MESSAGES, ()))
-        answers = _repaired(messages)[len(messages) :]
+        answers = repaired(messages)[len(messages) :]
         if answers:
             node = "tools" if "tools" in graph.nodes else None
             await graph.aupdate_state(self._config, {MESSAGES: answers}, as_node=node)
@@ -316,7 +321,7 @@ class LangGraphRun(FrameworkRun):
 
     async def _report_task(self, data: dict[str, Any]) -> None:
         if "input" in data:
-            calls = _calls_of(data["input"])
+            calls = calls_of(data["input"])
             self._tasks[data["id"]] = [call["id"] for call in calls]
             for call in calls:
                 await self.calls.announce(call["id"], call["name"], call["args"])
@@ -343,7 +348,7 @@ class LangGraphRun(FrameworkRun):
         output = update.get("structured_response")
         if output is None:
             return
-        messages = _messages_of(update)
+        messages = messages_of(update)
         answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
         last = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
         calls = [] if last is None else last.tool_calls
@@ -353,7 +358,7 @@ class LangGraphRun(FrameworkRun):
             self._output = output
 
     async def _report_values(self, update: dict[str, Any]) -> None:
-        for message in _messages_of(update):
+        for message in messages_of(update):
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
                     if call["id"] in self._output_calls:
@@ -442,43 +447,8 @@ class LangGraphRun(FrameworkRun):
             # It ended before the first step: the prompt is kept all the same.
             values = self._kept_values()
             messages = [*values.get(MESSAGES, ()), *([] if self._prompt is None else [self._prompt])]
-        kind, data = _serializer.dumps_typed({**values, MESSAGES: _repaired(messages)})
+        kind, data = _serializer.dumps_typed({**values, MESSAGES: repaired(messages)})
         return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
-
-
-def _servable(graph: Pregel[Any, Any, Any, Any]) -> Pregel[Any, Any, Any, Any]:
-    saver = graph.checkpointer
-    method = getattr(type(saver), "aget_tuple", None)
-    if type(saver).__name__ == "SqliteSaver" or method is BaseCheckpointSaver.aget_tuple:
-        raise CannotServe(
-            "the checkpointer of this graph is synchronous: take AsyncSqliteSaver or AsyncPostgresSaver in an async "
-            "function that makes the graph, or leave it out, and Accord keeps the conversation"
-        )
-    return graph
-
-
-def _messages_of(update: dict[str, Any]) -> list[Any]:
-    messages = update.get(MESSAGES)
-    return messages if isinstance(messages, list) else []
-
-
-def _repaired(messages: list[Any]) -> list[Any]:
-    """The messages with an answer to every call of the last answer: providers refuse a conversation without."""
-    last = next((place for place in reversed(range(len(messages))) if isinstance(messages[place], AIMessage)), None)
-    if last is None:
-        return messages
-    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
-    missing = [call for call in messages[last].tool_calls if call["id"] not in answered]
-    return [
-        *messages,
-        *(ToolMessage(NO_ANSWER, tool_call_id=str(call["id"]), name=call["name"], status="error") for call in missing),
-    ]
-
-
-def _calls_of(given: Any) -> list[dict[str, Any]]:
-    """The calls in the input of a task that runs tools, in the forms that there are."""
-    items = given if isinstance(given, list) else [given.get("tool_call")] if isinstance(given, dict) else []
-    return [item for item in items if isinstance(item, dict) and item.get("id") and {"name", "args"} <= item.keys()]
 
 
 def _content(part: PromptPart) -> dict[str, Any]:

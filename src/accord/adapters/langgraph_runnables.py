@@ -1,4 +1,4 @@
-"""What LangGraph and LangChain run beside graphs with messages: `@entrypoint`s, and runnables such as `prompt | model`.
+"""Graphs of everything that LangGraph and LangChain run, such as `@entrypoint`s and `prompt | model`, and their calls.
 
 A runnable becomes the one node of a graph. Its input is made by its own schema, and its output is the answer.
 """
@@ -9,30 +9,49 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
 
 from accord.adapters.failures import CannotServe
 from accord.adapters.tool_calls import json_text
 
-__all__ = ["OUTPUT", "answer_of", "compiled", "input_for", "is_entrypoint"]
+__all__ = [
+    "MESSAGES",
+    "OUTPUT",
+    "answer_of",
+    "calls_of",
+    "compiled",
+    "input_for",
+    "is_entrypoint",
+    "messages_of",
+    "repaired",
+]
 
+MESSAGES = "messages"
+NO_ANSWER = "The tool was stopped before it was done."
 OUTPUT = "accord-output-"
 """The beginning of the ids of messages that were made of an output: where it was streamed, it is not said again."""
 
 
 def compiled(given: Any) -> Pregel[Any, Any, Any, Any]:
-    """A graph of whatever can be one.
+    """A graph of an author's object.
 
     Raises:
-        CannotServe: It cannot.
+        CannotServe: It is none, or its checkpointer cannot be awaited.
     """
     if isinstance(given, StateGraph):
         graph: Pregel[Any, Any, Any, Any] = given.compile()
         return graph
     if isinstance(given, Pregel):
+        saver = type(given.checkpointer)
+        if saver.__name__ == "SqliteSaver" or getattr(saver, "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+            raise CannotServe(
+                "the checkpointer of this graph is synchronous: take AsyncSqliteSaver or AsyncPostgresSaver in an "
+                "async function that makes the graph, or leave it out, and Accord keeps the conversation"
+            )
         return given
     if not isinstance(given, Runnable):
         raise CannotServe("this is no graph of LangGraph, no runnable of LangChain and no function that makes one")
@@ -93,3 +112,27 @@ def answer_of(output: Any) -> AIMessage | None:
         case _:
             text = output if isinstance(output, str) else f"```json\n{json_text(output)}\n```"
             return AIMessage(text, id=f"{OUTPUT}{uuid4()}")
+
+
+def repaired(messages: list[Any]) -> list[Any]:
+    """The messages with an answer to every call of the last answer: providers refuse a conversation without."""
+    last = next((place for place in reversed(range(len(messages))) if isinstance(messages[place], AIMessage)), None)
+    if last is None:
+        return messages
+    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
+    missing = [call for call in messages[last].tool_calls if call["id"] not in answered]
+    return [
+        *messages,
+        *(ToolMessage(NO_ANSWER, tool_call_id=str(call["id"]), name=call["name"], status="error") for call in missing),
+    ]
+
+
+def calls_of(given: Any) -> list[dict[str, Any]]:
+    """The calls in the input of a task that runs tools, in the forms that there are."""
+    items = given if isinstance(given, list) else [given.get("tool_call")] if isinstance(given, dict) else []
+    return [item for item in items if isinstance(item, dict) and item.get("id") and {"name", "args"} <= item.keys()]
+
+
+def messages_of(update: dict[str, Any]) -> list[Any]:
+    messages = update.get(MESSAGES)
+    return messages if isinstance(messages, list) else []
