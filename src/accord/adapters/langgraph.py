@@ -375,11 +375,8 @@ class LangGraphRun(FrameworkRun):
 
     async def _say_last(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         """Send the last message of the state: a node that returns its message as a dict streams nothing."""
-        if is_entrypoint(graph):
-            if self._result is not None:
-                await self._say_blocks(self._result)
-            return
-        values = (await graph.aget_state(self._config)).values
+        is_value = is_entrypoint(graph)
+        values = {MESSAGES: [self._result]} if is_value else (await graph.aget_state(self._config)).values
         messages = values.get(MESSAGES) or ()
         if messages and isinstance(messages[-1], AIMessage):
             await self._say_blocks(messages[-1])
