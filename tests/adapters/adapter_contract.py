@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import importlib
 import os
 import signal
 import sys
@@ -25,10 +26,11 @@ from accord.errors import RequestError
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.rehearsal import PIXEL
-from tests.agent.rig import Hand, Heard, choose, served
+from tests.agent.rig import ELICITS, Hand, Heard, choose, served
 from tests.limits import limit
 
 PERMISSION = "session/request_permission"
+ELICIT = "elicitation/create"
 MCP_SERVER = Path(__file__).with_name("adding_server.py")
 BEGUN = "begun"
 """The file that tells a test in another process that a tool waits."""
@@ -89,6 +91,10 @@ class AdapterContract(abc.ABC):
     editions = ("v1", "v2", "v2_june")
     reports_failure = True
     """Whether the framework says that a tool failed."""
+    asks_with_a_value = True
+    """Whether a tool can ask with a value of its own, and not with its arguments alone."""
+    tells_the_model_why = False
+    """Whether the framework gives the text of a tool's exception to the model, whose answer may repeat it."""
     shows_pictures = True
     """Whether a tool of the framework can return a picture."""
     takes_mcp = True
@@ -97,6 +103,12 @@ class AdapterContract(abc.ABC):
     @abc.abstractmethod
     def make(self, store: Store) -> Agent:
         """The agent with the rehearsed model and its tools."""
+
+    def framework_agent(self) -> object:
+        """The agent of the module beside, as its framework has it."""
+        module = type(self).__module__.replace("test_", "") + "_agent"
+        agent: object = importlib.import_module(module).agent
+        return agent
 
     def serve(self, edition: str = "v1", store: Store | None = None) -> AbstractAsyncContextManager[Hand]:
         return served(self.make(store or MemoryStore()), edition)
@@ -145,6 +157,33 @@ class AdapterContract(abc.ABC):
         assert heard.tools()["call_1"]["statuses"] == ["pending", "cancelled"]
         assert (project / "old.txt").exists()
         assert heard.stop_reason == "end_turn"
+
+    @pytest.mark.parametrize("has_forms", [True, False])
+    async def test_a_question_shows_all_that_is_to_be_approved_and_no_is_no(
+        self,
+        project: Path,
+        has_forms: bool,  # noqa: FBT001
+    ) -> None:
+        def declines(params: dict[str, Any]) -> Any:
+            (field,) = params["requestedSchema"]["properties"].values()
+            return {"action": "accept", "content": {"answer": False if field["type"] == "boolean" else "no"}}
+
+        made = self.make(MemoryStore())
+        async with served(made, capabilities=ELICITS if has_forms else None) as client:
+            client.answers[PERMISSION] = choose("reject")
+            client.answers[ELICIT] = declines
+            session = await client.new_session(str(project))
+            heard = await client.turn(session, "drop")
+            asked: list[Any] = [*heard.requests(PERMISSION), *heard.requests(ELICIT)]
+            if not asked:
+                asked = [heard.text]
+                heard = await client.turn(session, "no")
+        assert len(asked) == 1
+        assert "users" in str(asked)
+        if self.asks_with_a_value:
+            assert "Approve this action?" in str(asked)
+            assert "DROP TABLE users" in str(asked)
+        assert "dropped" not in heard.text
 
     async def test_a_tool_that_fails_is_a_failed_call_with_its_text(self, project: Path) -> None:
         async with self.serve() as client:
@@ -208,9 +247,82 @@ class AdapterContract(abc.ABC):
             assert heard.tools()["call_1"]["status"] == "failed"
             if heard.stop_reason == "error":
                 assert heard.error["message"] != RequestError.default_message
-            assert "secret-in-the-exception" not in str(heard.error if heard.stop_reason == "error" else "")
+            told = client.received
+            if self.tells_the_model_why:
+                told = [message for message in told if "agent_message_chunk" not in str(message)]
+            assert "secret-in-the-exception" not in str(told)
             after = await client.turn(session, "remember")
         assert after.text == "raise / remember"
+
+    @pytest.mark.parametrize("tool", ["leave", "leave_later"])
+    async def test_a_tool_that_ends_the_program_ends_its_call_and_its_turn(self, project: Path, tool: str) -> None:
+        async with self.serve() as client:
+            other = await client.new_session(str(project))
+            waiting = await client.prompt(other, "sleep")
+            assert await asyncio.to_thread(begun(str(project)).wait, limit(20.0))
+            session = await client.new_session(str(project))
+            prompts = [f"{tool} {how}" for how in ("exit", "interrupt", "panic")]
+            for number, prompt in enumerate(prompts, 1):
+                heard = await client.turn(session, prompt)
+                assert heard.stop_reason == "error"
+                assert heard.tools()[f"call_{number}"]["status"] == "failed"
+                assert "secret-in-the-exception" not in str(client.received)
+            after = await client.turn(session, "remember")
+            assert after.text == " / ".join([*prompts, "remember"])
+            await client.cancel(other)
+            assert (await client.ended(waiting)).stop_reason == "cancelled"
+
+    def keyless(self) -> Any:
+        """An agent with a model of a provider, or a function that makes one; there is no key."""
+        pytest.skip("this one has no model of its own")
+
+    async def test_a_missing_key_is_said_with_its_remedy(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in [name for name in os.environ if name.endswith("_KEY") or name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("HOME", str(project))
+        async with served(accord.adapters.serve(self.keyless(), "keyless", store=MemoryStore())) as client:
+            heard = await client.turn(await client.new_session(str(project)), "hello")
+        assert heard.error["data"] == {"reason": "no_key"}
+        assert "KEY" in heard.error["message"]
+
+    @pytest.mark.parametrize("takes_session", [True, False])
+    @pytest.mark.parametrize("is_async", [True, False])
+    async def test_a_function_that_makes_the_agent_is_called_and_awaited(
+        self,
+        project: Path,
+        takes_session: bool,  # noqa: FBT001
+        is_async: bool,  # noqa: FBT001
+    ) -> None:
+        made: list[object] = []
+
+        def make() -> object:
+            made.append(None)
+            return self.framework_agent()
+
+        async def make_later() -> object:
+            await asyncio.sleep(0)
+            return make()
+
+        def make_for(session: accord.agent.Session) -> object:
+            assert session.cwd == str(project)
+            return make()
+
+        async def make_later_for(session: accord.agent.Session) -> object:
+            return make_for(session)
+
+        functions: dict[tuple[bool, bool], Callable[..., object]] = {
+            (False, False): make,
+            (False, True): make_later,
+            (True, False): make_for,
+            (True, True): make_later_for,
+        }
+        agent = accord.adapters.serve(functions[takes_session, is_async], "made", store=MemoryStore())
+        async with served(agent) as client:
+            session = await client.new_session(str(project))
+            texts = [(await client.turn(session, text)).text for text in ("hello", "remember")]
+        assert texts == ["Hello there.", "hello / remember"]
+        assert len(made) == (2 if takes_session else 1)
 
     # --- history
 

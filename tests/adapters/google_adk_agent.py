@@ -9,11 +9,11 @@ from typing import Any
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
-from google.adk.tools import FunctionTool
+from google.adk.tools import FunctionTool, ToolContext
 from google.genai import types
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, QUESTION, Call, Say, Step, Think, steps
 
 USAGE = types.GenerateContentResponseUsageMetadata(
     prompt_token_count=10, candidates_token_count=5, total_token_count=15
@@ -69,6 +69,19 @@ def conversation(contents: list[Any]) -> tuple[list[str], list[str], list[str]]:
     return prompts, results, media
 
 
+def fail() -> dict[str, str]:
+    """Fail."""
+    return {"error": "it does not work"}
+
+
+def drop_table(table: str, tool_context: ToolContext) -> str:
+    """Drop a table."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint=QUESTION["question"], payload=QUESTION["details"])
+        return "waits"
+    return f"dropped {table}" if tool_context.tool_confirmation.confirmed else "kept"
+
+
 def draw() -> list[Any]:
     """Draw a picture."""
     return ["drawn", types.Part.from_bytes(data=base64.b64decode(PIXEL), mime_type="image/png")]
@@ -79,12 +92,15 @@ agent = LlmAgent(
     model=RehearsedModel(),
     tools=[
         FunctionTool(tools.delete_file, require_confirmation=True),
-        tools.fail,
+        fail,
+        drop_table,
         tools.write_file,
         tools.read_file,
         tools.sleep,
         tools.block,
         tools.raise_error,
+        tools.leave,
+        tools.leave_later,
         tools.write_todos,
         draw,
     ],

@@ -14,10 +14,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import ToolException, tool
+from langgraph.types import interrupt
 
 import accord
+from tests.adapters import rehearsed_tools
 from tests.adapters.adapter_contract import note_begin, released
-from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, QUESTION, Call, Say, Step, Think, steps
 from tests.limits import limit
 
 
@@ -127,7 +129,14 @@ def draw() -> list[Any]:
     return [{"type": "text", "text": "drawn"}, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
 
 
-TOOLS = [delete_file, fail, write_file, read_file, sleep, block, raise_error, draw]
+@tool
+def drop_table(table: str) -> str:
+    """Drop a table."""
+    return f"dropped {table}" if interrupt(QUESTION) else "kept"
+
+
+TOOLS = [drop_table, delete_file, fail, write_file, read_file, sleep, block, raise_error, draw]
+TOOLS += [tool(rehearsed_tools.leave), tool(rehearsed_tools.leave_later)]
 
 
 def make_graph(*more: Any) -> Any:

@@ -117,6 +117,11 @@ def _own_words(_: Any, error: Exception) -> str:
     return str(error)
 
 
+def drop_table(table: str) -> str:
+    """Drop a table."""
+    return f"dropped {table}"
+
+
 def draw() -> list[Any]:
     """Draw a picture."""
     return [ToolOutputText(text="drawn"), ToolOutputImage(image_url=f"data:image/png;base64,{PIXEL}")]
@@ -129,7 +134,9 @@ agent = Agent(
         function_tool(tools.delete_file, needs_approval=True),
         function_tool(tools.fail, failure_error_function=_own_words),
         *map(function_tool, (tools.write_file, tools.read_file, tools.sleep, tools.block, tools.raise_error)),
+        *map(function_tool, (tools.leave, tools.leave_later)),
         function_tool(tools.write_todos, strict_mode=False),
         function_tool(draw),
+        function_tool(drop_table, needs_approval=True),
     ],
 )

@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn
+from pydantic_ai import Agent, ApprovalRequired, BinaryContent, ModelRetry, RunContext, ToolReturn
 from pydantic_ai.messages import ModelMessage, RetryPromptPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 import accord
+from tests.adapters import rehearsed_tools
 from tests.adapters.adapter_contract import note_begin, released
-from tests.adapters.rehearsal import PIXEL, Call, Say, Think, steps
+from tests.adapters.rehearsal import PIXEL, QUESTION, Call, Say, Think, steps
 from tests.limits import limit
 
 
@@ -49,7 +50,9 @@ async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[An
                 yield {100 + place: DeltaToolCall(name, json.dumps(arguments), tool_call_id=id_)}
 
 
-agent = Agent(FunctionModel(stream_function=answer), name="rehearsed")
+agent = Agent(
+    FunctionModel(stream_function=answer), name="rehearsed", tools=[rehearsed_tools.leave, rehearsed_tools.leave_later]
+)
 
 
 @agent.tool_plain(requires_approval=True)
@@ -57,6 +60,13 @@ def delete_file(path: str) -> str:
     place = Path(accord.current_turn(blocking=True).session.cwd) / path
     place.unlink(missing_ok=True)  # the checker asks for it several times
     return "removed"
+
+
+@agent.tool
+def drop_table(context: RunContext[object], table: str) -> str:
+    if not context.tool_call_approved:
+        raise ApprovalRequired(metadata=QUESTION)
+    return f"dropped {table}"
 
 
 @agent.tool_plain

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 __all__ = ["Call", "Say", "Step", "Think", "steps"]
 
+QUESTION = {"question": "Approve this action?", "details": {"sql": "DROP TABLE users"}}
+"""The value with which the tool `drop_table` asks, in the form of LangGraph's own example."""
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
 
@@ -52,6 +54,11 @@ def steps(prompts: Sequence[str], results: Sequence[str], media: Sequence[str] =
         "write": [Call(f"call_{number}", "write_file", {"path": "a.txt", "content": "after"})],
         "sleep": [Call(f"call_{number}", "sleep")],
         "block": [Call(f"call_{number}", "block")],
+        **{
+            f"{name} {how}": [Call(f"call_{number}", name, {"how": how})]
+            for name in ("leave", "leave_later")
+            for how in ("exit", "interrupt", "panic")
+        },
         "raise": [Call(f"call_{number}", "raise_error")],
         "read": [Call(f"call_{number}", "read_file", {"path": "a.txt"})],
         "both": [
@@ -61,6 +68,7 @@ def steps(prompts: Sequence[str], results: Sequence[str], media: Sequence[str] =
         "plan": [
             Call(f"call_{number}", "write_todos", {"todos": [{"content": "one", "status": "in_progress"}]}),
         ],
+        "drop": [Call(f"call_{number}", "drop_table", {"table": "users"})],
         "draw": [Call(f"call_{number}", "draw")],
         "mcp": [Call(f"call_{number}", "mcp_add", {"a": 2, "b": 3})],
         "same id": [Call("call_1", "read_file", {"path": "a.txt"})],

@@ -9,7 +9,18 @@ import accord
 from tests.adapters.adapter_contract import note_begin, released
 from tests.limits import limit
 
-__all__ = ["block", "delete_file", "fail", "raise_error", "read_file", "sleep", "write_file", "write_todos"]
+__all__ = [
+    "block",
+    "delete_file",
+    "fail",
+    "leave",
+    "leave_later",
+    "raise_error",
+    "read_file",
+    "sleep",
+    "write_file",
+    "write_todos",
+]
 
 
 async def delete_file(path: str) -> str:
@@ -19,7 +30,7 @@ async def delete_file(path: str) -> str:
 
 
 async def fail() -> str:
-    """Fail as tools do."""
+    """Fail with words that the author chose; what frameworks take for them differs."""
     raise ValueError("it does not work")
 
 
@@ -47,6 +58,24 @@ def block() -> str:
     note_begin(cwd)
     released(cwd).wait(limit(60.0))
     return "blocked"
+
+
+class Panic(BaseException):
+    """As extension modules raise it."""
+
+
+WAYS_OUT = {"exit": SystemExit, "interrupt": KeyboardInterrupt, "panic": Panic}
+
+
+def leave(how: str) -> str:
+    """End the program from a function, which a framework may run in a thread."""
+    raise WAYS_OUT[how]("secret-in-the-exception")
+
+
+async def leave_later(how: str) -> str:
+    """End the program from a task of the loop."""
+    await asyncio.sleep(0)
+    raise WAYS_OUT[how]("secret-in-the-exception")
 
 
 async def raise_error() -> str:

@@ -12,7 +12,7 @@ from strands.hooks import BeforeToolCallEvent
 from strands.models.model import Model
 
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import PIXEL, Call, Say, Step, Think, steps
+from tests.adapters.rehearsal import PIXEL, QUESTION, Call, Say, Step, Think, steps
 
 USAGE = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
@@ -83,13 +83,25 @@ def _ask_city(tool_context: ToolContext) -> str:
     return f"in {tool_context.interrupt('city', reason='Which city?')}"
 
 
+def _drop_table(table: str, tool_context: ToolContext) -> str:
+    """Drop a table."""
+    return f"dropped {table}" if tool_context.interrupt("drop", reason=QUESTION) == "yes" else "kept"
+
+
 def _draw() -> dict[str, Any]:
     """Draw a picture."""
     picture = {"format": "png", "source": {"bytes": base64.b64decode(PIXEL)}}
     return {"status": "success", "content": [{"text": "drawn"}, {"image": picture}]}
 
 
+def _fail() -> dict[str, Any]:
+    """Fail."""
+    return {"status": "error", "content": [{"text": "it does not work"}]}
+
+
 draw = tool(name="draw")(_draw)
+fail = tool(name="fail")(_fail)
+drop_table = tool(context=True, name="drop_table")(_drop_table)
 ask_city = tool(context=True, name="ask_city")(_ask_city)
 
 
@@ -97,13 +109,16 @@ TOOLS = [
     tool(function)
     for function in (
         tools.delete_file,
-        tools.fail,
         tools.write_file,
         tools.read_file,
         tools.sleep,
         tools.block,
         tools.raise_error,
+        tools.leave,
+        tools.leave_later,
         tools.write_todos,
     )
 ]
-agent = Agent(name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, ask_city], hooks=[approve])
+agent = Agent(
+    name="rehearsed", model=RehearsedModel(), tools=[*TOOLS, draw, fail, drop_table, ask_city], hooks=[approve]
+)

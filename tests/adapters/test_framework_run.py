@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from accord.adapters import Media
+from accord.adapters.failures import tool_failure
 from accord.adapters.history import load_state
+from accord.adapters.questions import question_text
 from accord.agent import Turn, current_turn
 from accord.errors import InternalError, InvalidParams, RateLimited
 from accord.stores import MemoryStore
@@ -90,6 +95,19 @@ async def test_permission_is_asked_about_the_very_call(edition: str, option: str
     if edition == "v2" and option == "reject":
         statuses = ["cancelled"]
     assert calls["call_1"]["statuses"][-len(statuses) :] == statuses
+
+
+@IN_EVERY_EDITION
+async def test_the_reason_of_a_question_reaches_the_user_also_where_its_call_shows_nothing(edition: str) -> None:
+    async def script(run: ScriptedRun) -> None:
+        await run.ask_call("call_1", "drop_table", description=question_text({"question": "Now?", "sql": "DROP a"}))
+
+    async with served(scripted_agent(script), edition) as client:
+        client.answers[PERMISSION] = choose("reject")
+        heard = await client.turn(await client.new_session())
+    (question,) = heard.requests(PERMISSION)
+    assert "Now?" in str(question["params"])
+    assert "DROP a" in str(question["params"])
 
 
 async def test_an_answer_for_the_whole_session_holds_for_exactly_that_call() -> None:
@@ -318,6 +336,98 @@ async def test_an_error_is_a_sentence_without_the_text_of_the_exception(error: E
     assert heard.error["code"] == code
     assert heard.error["message"] != InternalError.default_message
     assert "secret-key-123" not in str(client.received)
+
+
+class Panic(BaseException):
+    """As extension modules raise it."""
+
+
+async def leaves(error: type[BaseException]) -> None:
+    await asyncio.sleep(0)
+    raise error("secret-key-123")
+
+
+async def leaves_in_a_task(error: type[BaseException]) -> None:
+    await asyncio.gather(leaves(error), asyncio.sleep(3600))
+
+
+async def leaves_in_a_group(error: type[BaseException]) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(leaves(error))
+
+
+async def leaves_in_a_thread(error: type[BaseException]) -> None:
+    def leave() -> None:
+        raise error("secret-key-123")
+
+    await asyncio.get_running_loop().create_task(asyncio.to_thread(leave))
+
+
+@rows("way_out", [leaves, leaves_in_a_task, leaves_in_a_group, leaves_in_a_thread])
+@rows("error", [SystemExit, KeyboardInterrupt, Panic])
+async def test_what_ends_a_program_ends_its_call_and_its_turn_alone(way_out: Any, error: type[BaseException]) -> None:
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def script(run: ScriptedRun) -> None:
+        await run.calls.announce("c", "tool")
+        await run.calls.begin("c")
+        if run.text == "wait":
+            begun.set()
+            await release.wait()
+        else:
+            await way_out(error)
+
+    async with served(scripted_agent(script)) as client:
+        other = await client.prompt(await client.new_session(), "wait")
+        await begun.wait()
+        heard = await client.turn(await client.new_session(), "leave")
+        release.set()
+        assert (await client.ended(other)).stop_reason == "end_turn"
+    assert (heard.stop_reason, heard.tools()["c"]["status"]) == ("error", "failed")
+    assert "secret-key-123" not in str(client.received)
+
+
+async def test_a_task_of_a_run_that_is_cancelled_before_it_begins_leaves_no_warning() -> None:
+    async def script(_: ScriptedRun) -> None:
+        task = asyncio.create_task(leaves(SystemExit))
+        task.cancel()
+        await asyncio.wait([task])
+        assert asyncio.iscoroutine(task.get_coro())
+        assert inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CLOSED  # type: ignore[arg-type]
+
+    async with served(scripted_agent(script)) as client:
+        assert (await client.turn(await client.new_session())).stop_reason == "end_turn"
+
+
+async def test_the_tasks_of_others_and_their_factory_stay_as_they_are() -> None:
+    made: list[str] = []
+
+    def factory(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(work.__name__)
+        return asyncio.Task(work, loop=loop, **options)
+
+    async def script(_: ScriptedRun) -> None:
+        await asyncio.create_task(asyncio.sleep(0))
+
+    asyncio.get_running_loop().set_task_factory(factory)
+    async with served(scripted_agent(script)) as client:
+        await client.turn(await client.new_session())
+    assert "sleep" in made
+    task = asyncio.create_task(leaves(Panic))
+    with pytest.raises(Panic):
+        await task
+
+
+async def test_the_text_of_a_tools_exception_is_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    async def script(run: ScriptedRun) -> None:
+        await run.calls.fail("c", tool_failure(ValueError("secret-key-123")))
+
+    async with served(scripted_agent(script)) as client:
+        heard = await client.turn(await client.new_session())
+    assert heard.tools()["c"]["status"] == "failed"
+    assert "ValueError" in str(heard.tools()["c"]["content"])
+    assert "secret-key-123" not in str(client.received)
+    assert "secret-key-123" in caplog.text
 
 
 async def test_a_run_that_cancels_itself_is_an_error_and_no_cancel() -> None:

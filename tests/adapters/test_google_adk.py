@@ -13,6 +13,8 @@ pytest.importorskip("google.adk", reason="Google ADK is missing: run scripts/ada
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools import ToolContext
+from google.genai import types
 from pydantic import BaseModel
 
 from accord.adapters import google_adk
@@ -30,6 +32,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 class TestGoogleAdk(AdapterContract):
     def make(self, store: Store) -> Agent:
         return google_adk.serve(agent, store=store)
+
+    def keyless(self) -> Any:
+        return LlmAgent(name="keyless", model="gemini-3-pro")
 
 
 class Person(BaseModel):
@@ -122,3 +127,30 @@ async def test_agents_that_run_at_the_same_time_answer_one_after_the_other_and_o
         "second is done.",
     ]
     assert "hands over" not in heard.text
+
+
+async def test_artifacts_and_memories_work_without_services_and_are_of_one_session_alone() -> None:
+    async def keep(tool_context: ToolContext) -> list[str]:
+        found = await tool_context.search_memory("hello")
+        names = [*await tool_context.list_artifacts(), *(str(memory) for memory in found.memories)]
+        await tool_context.save_artifact("user:notes.txt", types.Part(text="kept"))
+        await tool_context.add_session_to_memory()
+        return names
+
+    class Keeps(RehearsedModel):
+        def answer(self, contents: list[Any]) -> list[Step]:
+            prompts, results, _ = conversation(contents)
+            return [Say(str(results))] if results else [Call(f"call_{len(prompts)}", "keep")]
+
+    made = google_adk.serve(LlmAgent(name="a", model=Keeps(), tools=[keep]), store=MemoryStore())
+    async with served(made) as client:
+        session, other = await client.new_session(), await client.new_session()
+        first, second = [await client.turn(session, text) for text in ("hello", "again")]
+        third = await client.turn(other, "hello")
+    assert [heard.tools()[call]["status"] for heard, call in ((first, "call_1"), (second, "call_2"))] == [
+        "completed"
+    ] * 2
+    assert "in memory" in first.text
+    assert "in memory" not in second.text
+    assert "notes.txt" in second.text
+    assert "notes.txt" not in third.text

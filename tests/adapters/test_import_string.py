@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,7 +19,20 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("text", ["a:b", "a.b.c:d.e", "x/y.py:agent", "./y.py:agent", "/x y/z.py:agent", "größe:ü"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "langgraph.json",
+        "x y/langgraph.json:my-graph",
+        "/x/langgraph.json:a",
+        "a:b",
+        "a.b.c:d.e",
+        "x/y.py:agent",
+        "./y.py:agent",
+        "/x y/z.py:agent",
+        "größe:ü",
+    ],
+)
 def test_a_module_or_a_file_with_an_attribute_is_one(text: str) -> None:
     assert is_import_string(text)
 
@@ -91,3 +105,43 @@ def test_a_file_of_the_project_does_not_stand_in_for_an_installed_module(project
 def test_a_file_with_the_name_of_a_module_is_still_that_file(project: Path) -> None:
     (project / "json.py").write_text("agent = 'mine'")
     assert ImportString.parse("json.py:agent").load() == "mine"
+
+
+def test_a_graph_of_a_langgraph_json_is_found_and_its_modules_are_those_beside(project: Path) -> None:
+    (project / "app" / "src").mkdir(parents=True)
+    (project / "app" / "graph_names.py").write_text("NAME = 'beside'")
+    (project / "app" / "src" / "graph_file.py").write_text("import graph_names\nagent = graph_names.NAME")
+    graphs = {"first": "./src/graph_file.py:agent", "second-one": {"path": "graph_names:NAME"}}
+    (project / "app" / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
+    assert ImportString.parse("app/langgraph.json:first").load() == "beside"
+    assert ImportString.parse(f"{project}/app/langgraph.json:second-one").load() == "beside"
+    (project / "langgraph.json").write_text(json.dumps({"graphs": {"only": "./app/src/graph_file.py:agent"}}))
+    assert ImportString.parse("langgraph.json").attribute == "agent"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"graphs": []}',
+        '{"graphs": {"a": 1}}',
+        '{"graphs": {}}',
+        '{"graphs": {"a": "b:c", "d": "e:f"}}',
+    ],
+)
+def test_a_langgraph_json_without_the_graph_is_a_sentence(config: str, project: Path) -> None:
+    (project / "langgraph.json").write_text(config)
+    for text in ("langgraph.json", "langgraph.json:nowhere", "elsewhere/langgraph.json"):
+        with pytest.raises(ValueError, match="langgraph"):
+            ImportString.parse(text)
+
+
+def test_the_module_of_a_file_in_a_package_is_named(project: Path) -> None:
+    (project / "outer" / "inner").mkdir(parents=True)
+    for folder in ("outer", "outer/inner"):
+        (project / folder / "__init__.py").touch()
+    assert ImportString.parse("outer/inner/agent.py:graph").in_package == "outer.inner.agent:graph"
+    assert ImportString.parse("./outer/agent.py:graph").in_package == "outer.agent:graph"
+    assert ImportString.parse("outer.agent:graph").in_package is None

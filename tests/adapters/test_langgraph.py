@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -15,15 +16,22 @@ pytest.importorskip("langchain", reason="LangChain is missing: scripts/adapters 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.structured_output import ToolStrategy
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
 from langgraph.graph import END, START, StateGraph, add_messages
 from langgraph.types import interrupt
 from pydantic import BaseModel
 
 import accord
-from accord.adapters import serve
+from accord.adapters import langgraph, serve
+from accord.adapters.failures import CannotServe
 from accord.adapters.langgraph import serve as serve_graph
 from accord.agent import Agent, Session
 from accord.stores import MemoryStore
@@ -42,8 +50,16 @@ class TestGraph(AdapterContract):
     def make(self, store: Store) -> Agent:
         return serve(agent, store=store)
 
+    def keyless(self) -> Any:
+        google = pytest.importorskip(
+            "langchain_google_genai", reason="langchain-google-genai: scripts/adapters --newest"
+        )
+        return lambda _: create_agent(google.ChatGoogleGenerativeAI(model="gemini-3-pro"), [])
 
-class TestFactory(AdapterContract):
+
+class TestFactory(TestGraph):
+    takes_mcp = True
+
     def make(self, store: Store) -> Agent:
         async def factory(_: Session, tools: list[Any]) -> Any:
             return make_graph(*tools)
@@ -256,3 +272,145 @@ async def test_an_in_memory_checkpointer_of_the_author_does_not_lose_the_history
             else:
                 await client.request("session/resume", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})  # noqa: S108
             assert (await client.turn(session, text)).text == answer
+
+
+# --- what is no graph with messages
+
+
+async def turns_of(given: Any, *texts: str) -> list[Any]:
+    async with served(serve(given, store=MemoryStore())) as client:
+        session = await client.new_session()
+        return [await client.turn(session, text) for text in texts]
+
+
+def chain(*said: str) -> Any:
+    return FakeListChatModel(responses=list(said))
+
+
+RUNNABLES: dict[str, tuple[Any, str]] = {
+    "a chain with a parser": (
+        ChatPromptTemplate.from_messages([("system", "Be short"), ("human", "{question}")])
+        | RunnableLambda(lambda prompt: f"asked {prompt.to_messages()[-1].content}")
+        | StrOutputParser(),
+        "asked go",
+    ),
+    "a prompt and a model": (ChatPromptTemplate.from_template("{topic}") | chain("streamed"), "streamed"),
+    "a model": (chain("streamed"), "streamed"),
+    "a model and a parser": (chain("streamed") | StrOutputParser(), "streamed"),
+    "a function": (RunnableLambda(lambda text: f"got {text}"), "got go"),
+    "a passed text": (
+        {"question": RunnablePassthrough()}
+        | ChatPromptTemplate.from_template("{question}!")
+        | RunnableLambda(lambda prompt: prompt.to_string()),
+        "Human: go!",
+    ),
+    "a value": (RunnableLambda(lambda text: {"length": len(text)}), '```json\n{\n  "length": 2\n}\n```'),
+}
+
+
+@pytest.mark.parametrize("name", RUNNABLES)
+async def test_a_runnable_of_langchain_is_served_and_said_once(name: str) -> None:
+    given, text = RUNNABLES[name]
+    (heard,) = await turns_of(given, "go")
+    assert (heard.text, heard.stop_reason) == (text, "end_turn")
+
+
+async def test_a_runnable_with_a_place_for_the_history_gets_the_conversation() -> None:
+    prompt = ChatPromptTemplate.from_messages([("placeholder", "{history}"), ("human", "{question}")])
+    given = prompt | RunnableLambda(lambda value: " / ".join(str(each.content) for each in value.to_messages()))
+    _, second = await turns_of(given, "one", "two")
+    assert second.text == "one / one / two"
+
+
+async def test_an_entrypoint_gets_the_input_that_it_is_annotated_with() -> None:
+    @entrypoint()
+    def of_text(topic: str) -> str:
+        return f"about {topic}"
+
+    @entrypoint()
+    async def of_messages(messages: list[AnyMessage]) -> Any:
+        return [*messages, AIMessage(f"{len(messages)} messages")]
+
+    @entrypoint()
+    def of_anything(inputs: dict[str, Any]) -> Any:
+        return AIMessage(str(inputs["messages"][-1].text))
+
+    @entrypoint()
+    def that_streams(topic: str) -> str:
+        return str(chain("streamed").invoke(topic).text)
+
+    for given, first, second in (
+        (of_text, "about one", "about two"),
+        (of_messages, "1 messages", "3 messages"),
+        (of_anything, "one", "two"),
+        (that_streams, "streamed", "streamed"),
+    ):
+        assert [heard.text for heard in await turns_of(given, "one", "two")] == [first, second]
+
+
+async def test_an_entrypoint_has_its_previous_value_and_may_ask() -> None:
+    @entrypoint()
+    def counts(topic: str, *, previous: Any = None) -> Any:
+        number = (previous or 0) + 1
+        answer = interrupt(f"Which {topic}?") if topic == "city" else topic
+        return entrypoint.final(value=f"{number} {answer}", save=number)
+
+    heard = await turns_of(counts, "one", "city", "Ulm", "two")
+    assert [each.text for each in heard] == ["1 one", "Which city?", "2 Ulm", "3 two"]
+
+
+# --- functions
+
+
+async def test_a_function_of_the_config_gets_that_of_the_run() -> None:
+    def make_graph(config: Any) -> Any:
+        thread = config["configurable"]["thread_id"]
+        return graph_of(lambda _: {"messages": [AIMessage(f"thread {bool(thread)}")]})
+
+    @asynccontextmanager
+    async def make_with_a_context(config: Any) -> AsyncIterator[Any]:
+        yield make_graph(config)
+
+    for made in (make_graph, make_with_a_context):
+        (heard,) = await turns_of(made, "go")
+        assert heard.text == "thread True"
+
+
+def made_of(graph: Any) -> Any:
+    def make(_: Session) -> Any:
+        return graph
+
+    return make
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+async def test_a_synchronous_checkpointer_is_refused_in_a_sentence(is_made: bool) -> None:  # noqa: FBT001
+    class SqliteSaver(InMemorySaver):
+        """By its name: the package of the real one is not a part of LangGraph."""
+
+    class PostgresSaver(BaseCheckpointSaver[Any]): ...
+
+    for saver in (SqliteSaver(), PostgresSaver()):
+        graph = graph_of(asks, checkpointer=saver)
+        if not is_made:
+            with pytest.raises(CannotServe):
+                serve_graph(graph)
+            continue
+        (heard,) = await turns_of(made_of(graph), "go")
+        assert heard.error["data"] == {"reason": "agent"}
+        assert "AsyncSqliteSaver" in heard.error["message"]
+
+
+async def test_a_graph_without_an_end_has_a_limit_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(langgraph, "MAX_STEPS", 7)
+    builder = StateGraph(Messages)
+    builder.add_node("node", lambda _: {"messages": []})
+    builder.add_edge(START, "node")
+    builder.add_edge("node", "node")
+    endless = builder.compile()
+    for graph, steps in ((endless, 7), (endless.with_config({"recursion_limit": 9_999}), 7)):
+        heard = await turn_of(graph)
+        assert heard.stop_reason == "max_turn_requests"
+        assert f"{steps} steps" in str(heard.text)
+    assert "5 steps" in (await turn_of(endless.with_config({"recursion_limit": 5}))).text
+    assert "4 steps" in (await turn_of(endless, recursion_limit=4)).text

@@ -23,9 +23,14 @@ from tests.agent.rig import Heard, served
 
 class TestOpenAIAgents(AdapterContract):
     reports_failure = False  # where the author chose the words
+    asks_with_a_value = False
+    tells_the_model_why = "why" in agents.default_tool_error_function(None, Exception("why"))  # until 0.23
 
     def make(self, store: Store) -> Agent:
         return openai_agents.serve(agent, store=store)
+
+    def keyless(self) -> Any:
+        return agents.Agent(name="keyless")
 
 
 class Person(BaseModel):

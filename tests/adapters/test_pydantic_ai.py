@@ -11,7 +11,15 @@ import pytest
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install -e ".[agent]"')
 
 from pydantic import BaseModel
-from pydantic_ai import Agent as PydanticAgent, NativeOutput, PromptedOutput, RunContext, UsageLimits
+from pydantic_ai import (
+    Agent as PydanticAgent,
+    CallDeferred,
+    DeferredToolRequests,
+    NativeOutput,
+    PromptedOutput,
+    RunContext,
+    UsageLimits,
+)
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
@@ -25,12 +33,16 @@ from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import AdapterContract
 from tests.adapters.pydantic_ai_agent import agent, conversation
-from tests.agent.rig import served
+from tests.agent.rig import choose, served
 
 
 class TestPydanticAi(AdapterContract):
     def make(self, store: Store) -> Agent:
         return serve(agent, store=store)
+
+    def keyless(self) -> Any:
+        pytest.importorskip("openai", reason='openai is missing: pip install -e ".[agent]"')
+        return PydanticAgent("openai:gpt-5", defer_model_check=True)
 
 
 async def turn_of(framework_agent: PydanticAgent[Any, Any], text: str = "go", **options: Any) -> Any:
@@ -154,3 +166,29 @@ async def test_a_prompt_whose_run_fails_at_once_is_remembered(tmp_path: Path) ->
         second = await client.turn(session, "two")
     assert (first.stop_reason, second.text) == ("error", "now")
     assert seen == [["one"], ["one", "two"]]
+
+
+@pytest.mark.parametrize("outputs", [str, [str, DeferredToolRequests]])
+async def test_a_call_that_runs_elsewhere_fails_and_its_turn_does_not(outputs: Any) -> None:
+    async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        if conversation(messages)[1]:
+            yield "Then not."
+        else:
+            yield {0: DeltaToolCall("elsewhere", "{}", tool_call_id="call_1")}
+            yield {1: DeltaToolCall("here", "{}", tool_call_id="call_2")}
+
+    framework_agent = PydanticAgent(FunctionModel(stream_function=answer), output_type=outputs)
+
+    @framework_agent.tool_plain
+    def elsewhere() -> str:
+        raise CallDeferred
+
+    @framework_agent.tool_plain(requires_approval=True)
+    def here() -> str:
+        return "done"
+
+    async with served(serve(framework_agent, store=MemoryStore())) as client:
+        client.answers["session/request_permission"] = choose("allow")
+        heard = await client.turn(await client.new_session(), "go")
+    assert (heard.text, heard.stop_reason) == ("Then not.", "end_turn")
+    assert {call: tool["status"] for call, tool in heard.tools().items()} == {"call_1": "failed", "call_2": "completed"}

@@ -15,8 +15,8 @@ from strands.multiagent import Swarm
 from strands.session import FileSessionManager
 
 from accord.adapters import strands as adapter
+from accord.adapters.failures import CannotServe
 from accord.agent import Agent
-from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import AdapterContract
@@ -28,6 +28,9 @@ from tests.agent.rig import ELICITS, Heard, served
 class TestStrands(AdapterContract):
     def make(self, store: Store) -> Agent:
         return adapter.serve(agent, store=store)
+
+    def keyless(self) -> Any:
+        return strands.Agent()
 
 
 class Person(BaseModel):
@@ -112,10 +115,26 @@ async def test_the_authors_agent_stays_as_it_is() -> None:
 
 def test_an_agent_with_a_session_manager_is_refused(tmp_path: Any) -> None:
     manager = FileSessionManager(session_id="one", storage_dir=str(tmp_path))
-    with pytest.raises(LocalProtocolError):
+    with pytest.raises(CannotServe):
         adapter.serve(strands.Agent(model=RehearsedModel(), session_manager=manager))
 
 
 def test_a_swarm_is_refused_and_not_taken_for_a_function() -> None:
-    with pytest.raises(LocalProtocolError):
+    with pytest.raises(CannotServe):
         adapter.serve(Swarm([strands.Agent(name="one", model=RehearsedModel())]))
+
+
+async def test_a_swarm_that_a_function_makes_is_a_sentence() -> None:
+    def make(_: Any) -> Any:
+        return Swarm([strands.Agent(name="one", model=RehearsedModel())])
+
+    (heard,) = await turn_of(make, "hello")
+    assert heard.error["data"] == {"reason": "agent"}
+
+
+async def test_an_agent_may_be_made_for_each_turn_with_or_without_async() -> None:
+    async def make(session: Any) -> Any:
+        return strands.Agent(name="one", model=RehearsedModel(), state={"cwd": session.cwd})
+
+    first, second = await turn_of(make, "hello", "remember")
+    assert (first.text, second.text) == ("Hello there.", "hello / remember")

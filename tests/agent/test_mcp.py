@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,7 +178,9 @@ async def test_a_server_at_an_address_works_and_gets_its_headers(way: Literal["h
 async def test_content_may_be_large(size: int) -> None:
     with listening("http") as (server, _):
         async with opened(server, friendly()) as servers:
-            for name in ("remote", "friendly"):
+            # Before version 2.3 the package has a limit of its own over HTTP, a megabyte.
+            is_limited = size and version("mcp").startswith(("2.0.", "2.1.", "2.2."))
+            for name in ("friendly",) if is_limited else ("remote", "friendly"):
                 assert len(text_of(await servers.call("much", {"size": size}, server=name))) == size
 
 

@@ -56,6 +56,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return tmp_path
 
 
@@ -93,6 +94,9 @@ async def test_it_answers_before_the_module_is_imported_and_imports_with_the_fir
         ("import nowhere_to_be_found", "broken:agent", "nowhere_to_be_found"),
         ("", "broken:agent", "agent"),
         ("raise SystemExit", "broken:agent", "SystemExit"),
+        ("from accord.adapters.failures import CannotServe as C\nraise C('make it a tool')", "broken:agent", "a tool"),
+        ("from accord.errors import LocalProtocolError as E\nraise E('secret')", "broken:agent", "LocalProtocolError"),
+        ("import openai\nopenai.OpenAI(api_key=None, base_url='http://secret')", "broken:agent", "OPENAI_API_KEY"),
         (
             "import accord\nagent = vars(accord)['Agent' if accord.Agent else '']('hidden')",
             "broken:agent",
@@ -120,6 +124,48 @@ def test_a_module_that_is_not_there_fails_at_once(text: str) -> None:
         stderr = process.stderr.read().decode()
     assert stderr.startswith(f"accord: start: {text} cannot be imported")
     assert len(stderr.splitlines()) == 1
+
+
+PYDANTIC = """\
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+
+calls = []
+
+{make}
+    calls.append(1)
+    return Agent(TestModel(custom_output_text=f"{{len(calls)}} {text}"))
+"""
+FACTORIES = {
+    "async def make():": ("made", ["1 made", "1 made"]),
+    "def make():": ("made", ["1 made", "1 made"]),
+    "def make(session):": ("{session.id != ''}", ["1 True", "2 True"]),
+    "async def make(session):": ("{session.id != ''}", ["1 True", "2 True"]),
+}
+
+
+@pytest.mark.usefixtures("forks")
+@pytest.mark.parametrize("make", FACTORIES)
+async def test_a_function_that_makes_an_agent_is_called_and_awaited(project: Path, make: str) -> None:
+    pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install -e ".[agent]"')
+    text, said = FACTORIES[make]
+    (project / "factory.py").write_text(PYDANTIC.format(make=make, text=text))
+    async with connect("factory:make", "--store", "none") as agent:
+        session = await agent.new_session(".")
+        assert [(await session.prompt("hello")).text for _ in said] == said
+
+
+@pytest.mark.usefixtures("forks")
+@pytest.mark.parametrize("source", ["from .tools import x", "from odd_pkg.tools import x"])
+async def test_a_file_of_a_package_gets_the_name_of_its_module_as_a_hint(project: Path, source: str) -> None:
+    (project / "sub" / "odd_pkg").mkdir(parents=True)
+    (project / "sub" / "odd_pkg" / "tools.py").write_text("x = 1")
+    (project / "sub" / "odd_pkg" / "agent.py").write_text(source)
+    async with connect("sub/odd_pkg/agent.py:agent", "--store", "none") as agent:
+        session = await agent.new_session(".")
+        with pytest.raises(RequestError) as raised:
+            await session.prompt("hello")
+    assert raised.value.message.endswith("odd_pkg.agent:agent")
 
 
 @pytest.mark.parametrize("text", ["it:nope", "it:number"])
@@ -151,5 +197,6 @@ def test_the_same_text_is_an_agent_for_other_verbs(project: Path) -> None:
     target = target_of("pack.module:agent", None)
     assert target.entry.argv[-2:] == ("agent", "pack.module:agent")
     assert target.key == "pack.module:agent"
+    assert target_of("app/langgraph.json", None).entry.argv[-2:] == ("agent", "app/langgraph.json")
     (project / "acp.json").write_text('{"agent_servers": {"pack.module:agent": {"command": "other"}}}')
     assert target_of("pack.module:agent", None).entry.argv == ("other",)

@@ -101,8 +101,8 @@ MUTANTS = (
         "folders",
         "a module that is named on the line hides what is installed",
         "adapters/import_string.py",
-        "            sys.path.append(folder)\n",
-        "            sys.path.insert(0, folder)\n",
+        "                sys.path.append(each)\n",
+        "                sys.path.insert(0, each)\n",
         FOLDER + "test_a_module_that_is_served_is_searched_behind_all_that_is_installed",
     ),
     # --- environment

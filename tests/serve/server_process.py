@@ -64,6 +64,7 @@ async def serving(
     env: dict[str, str] | None = None,
     seconds: dict[str, float] | None = None,
     is_fresh: bool = False,
+    start_seconds: float = 30.0,
 ) -> AsyncIterator[ServerProcess]:
     """Serve until the block ends. `folder` has the state; the root is `folder / "root"`.
 
@@ -98,7 +99,7 @@ async def serving(
     server = ServerProcess(process, token=token)
     draining = asyncio.create_task(_read_log(server))
     try:
-        async with asyncio.timeout(limit(30.0)):
+        async with asyncio.timeout(limit(start_seconds)):
             while not server.port:
                 assert process.returncode is None, server.log
                 await asyncio.sleep(0.01)

@@ -17,6 +17,7 @@ from accord.adapters.ag_ui_messages import AguiMessages, OpenCall, PatchFailed, 
 from accord.adapters.ag_ui_source import EventSource, source_of
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
+from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.agent import Agent, Turn
 from accord.agent.session import new_id
@@ -336,8 +337,10 @@ def _suspended(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
 def _message(interrupt: Mapping[str, Any]) -> str | None:
     """The text of an interrupt; Mastra has that of a tool in the payload that the tool is suspended with."""
     payload = _suspended(interrupt).get("suspendPayload")
-    texts = [payload.get("message"), payload.get("reason")] if isinstance(payload, dict) else [payload]
-    return next((text for text in (interrupt.get("message"), *texts) if text and isinstance(text, str)), None)
+    message = interrupt.get("message")
+    if isinstance(payload, dict) and payload:
+        return question_text({"message": message, **payload} if message else payload)
+    return next((text for text in (message, payload) if text and isinstance(text, str)), None)
 
 
 def _is_approval(schema: Mapping[str, Any] | None) -> bool:

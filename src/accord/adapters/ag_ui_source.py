@@ -12,7 +12,8 @@ from contextlib import aclosing
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias
 
-from accord.errors import InternalError, LocalProtocolError
+from accord.adapters.failures import CannotServe
+from accord.errors import InternalError
 from accord.time_scale import scaled
 from accord.wire.sse import SseReader
 
@@ -38,17 +39,15 @@ def source_of(agent: Any, headers: Mapping[str, str] | None = None) -> EventSour
     """The source for an address, for a function of a `RunAgentInput`, or for an object with such a method `run`.
 
     Raises:
-        LocalProtocolError: It is none of them, or a package is missing.
+        CannotServe: It is none of them, or a package is missing.
     """
     if isinstance(agent, str):
         if not agent.startswith(("http://", "https://")):
-            raise LocalProtocolError("the address of an AG-UI agent begins with http:// or https://", field="agent")
+            raise CannotServe("the address of an AG-UI agent begins with http:// or https://", field="agent")
         return _Address(agent, dict(headers or {}))
     run = getattr(agent, "run", None) or agent
     if not callable(run):
-        raise LocalProtocolError(
-            "an AG-UI agent is an address, a function, or an object with a method run", field="agent"
-        )
+        raise CannotServe("an AG-UI agent is an address, a function, or an object with a method run", field="agent")
     return _LocalAgent(run)
 
 
@@ -113,7 +112,7 @@ def _http_package() -> Any:
             return import_module(name)
         except ImportError:
             continue
-    raise LocalProtocolError("an AG-UI agent behind an address needs a package that is missing: pip install httpx2")
+    raise CannotServe("an AG-UI agent behind an address needs a package that is missing: pip install httpx2")
 
 
 class _LocalAgent:
@@ -122,7 +121,7 @@ class _LocalAgent:
         try:
             self._input_type = import_module("ag_ui.core").RunAgentInput
         except ImportError as error:
-            raise LocalProtocolError(
+            raise CannotServe(
                 "a local AG-UI agent needs a package that is missing: pip install ag-ui-protocol"
             ) from error
 

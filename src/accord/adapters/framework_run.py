@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from accord.adapters.failures import request_error_of
+from accord.adapters.guarded_tasks import guard_tasks
 from accord.adapters.history import AdapterState, load_state, save_state
 from accord.adapters.mcp_tools import ClientTool, client_tools
 from accord.adapters.prompt_parts import MediaKind, PromptPart, plain_prompt, prompt_parts
+from accord.adapters.questions import is_yes
 from accord.adapters.tool_calls import ToolCalls, json_text, json_value
 from accord.adapters.tool_description import decoded_arguments, todos_of
 from accord.agent import McpResult, Tool, Turn
@@ -103,6 +105,7 @@ class FrameworkRun(abc.ABC):
             RequestError: The run failed; the message is a sentence for the user.
         """
         await self._set_title()
+        guard_tasks()
         work = asyncio.create_task(self.execute())
         try:
             await asyncio.shield(work)
@@ -286,8 +289,8 @@ class FrameworkRun(abc.ABC):
             value = json.loads(text)
         except (ValueError, RecursionError):
             value = text
-        if kind == "boolean" and isinstance(value, str):
-            return value.strip().lower() in {"yes", "y", "true", "ok", "allow"}
+        if kind == "boolean":
+            return value if isinstance(value, bool) else is_yes(text)
         properties = list((schema or {}).get("properties", ()))
         if kind == "object" and not isinstance(value, dict) and len(properties) == 1:
             return {properties[0]: value}

@@ -11,23 +11,28 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
+from weakref import WeakKeyDictionary, WeakSet
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.events.event import Event
+from google.adk.memory import InMemoryMemoryService
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
+from accord.adapters.failures import module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.questions import question_text
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InternalError
@@ -37,12 +42,12 @@ __all__ = ["serve"]
 
 log = logging.getLogger("accord.adapters")
 
-AgentFactory: TypeAlias = Callable[[Session], Any]
-
 APP_NAME = "accord"
 USER_ID = "user"
 NOT_FINISHED = "The user stopped the turn before its end."
 CONFIRMATION = "adk_request_confirmation"
+# What ADK gives where the author of a tool said no more than that it needs a confirmation.
+OWN_HINT = "Please approve or reject the tool call"
 QUESTION = "adk_request_input"
 CREDENTIAL = "adk_request_credential"
 # The call by which the model gives a structured output where it has tools as well.
@@ -73,13 +78,12 @@ def serve(
     `models`, the chosen one replaces that of the root agent.
     """
     root = agent.root_agent if isinstance(agent, App) else agent
-    make: AgentFactory = (lambda _: agent) if isinstance(agent, App | BaseAgent) else agent
     config = run_config or RunConfig(
         streaming_mode=StreamingMode.SSE, tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS)
     )
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        return _Run(turn, make(turn.session), run_config=config, services=services or {})
+    async def open_run(turn: Turn) -> FrameworkRun:
+        return _Run(turn, await agent_for(turn, agent, App, BaseAgent), run_config=config, services=services or {})
 
     own_name = name or getattr(agent if isinstance(agent, App) else root, "name", None) or "agent"
     return make_agent(own_name, open_run, models=models, **options)
@@ -100,6 +104,17 @@ class _KeptSessions(InMemorySessionService):
             if self.on_append is not None:
                 await self.on_append()
         return appended
+
+
+_services: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
+"""The services of sessions whose author gave none: a session of its own each, because ADK has one user for all."""
+_have_notice: WeakSet[Session] = WeakSet()
+
+
+def _in_memory(session: Session) -> dict[str, Any]:
+    if session not in _services:
+        _services[session] = {"artifact_service": InMemoryArtifactService(), "memory_service": InMemoryMemoryService()}
+    return _services[session]
 
 
 class _Run(FrameworkRun):
@@ -134,7 +149,7 @@ class _Run(FrameworkRun):
         await self._open_session(service)
         before = [] if self._own_sessions is None else list(self._own_sessions.events)
         app = await self._equipped()
-        runner = Runner(**{**self._services, "app": app, "session_service": service})
+        runner = Runner(**{**_in_memory(self.turn.session), **self._services, "app": app, "session_service": service})
         given: Any = self._answer_to_question() or types.Content(role="user", parts=self._parts())
         try:
             while given is not None:
@@ -202,13 +217,17 @@ class _Run(FrameworkRun):
             names[call.id] = call.name
             if call.name == CONFIRMATION:
                 original = arguments.get("originalFunctionCall", {})
-                allowed = await self.ask_call(original.get("id"), original.get("name"), original.get("args"))
+                description = _reason(arguments.get("toolConfirmation") or {})
+                allowed = await self.ask_call(
+                    original.get("id"), original.get("name"), original.get("args"), description=description
+                )
                 if not allowed:
                     self._refused.add(original.get("id"))
                 answers[call.id] = {"confirmed": allowed}
             elif call.name == QUESTION:
                 schema = arguments.get("response_schema") or arguments.get("responseSchema")
-                answer = await self.ask_freely(str(arguments.get("message") or "Go on?"), schema)
+                asked = {"message": arguments.get("message") or "Go on?", "payload": arguments.get("payload")}
+                answer = await self.ask_freely(question_text(_present(asked)), schema)
                 if answer is None:
                     unanswered[call.id] = schema
                 else:
@@ -243,12 +262,20 @@ class _Run(FrameworkRun):
             await self._take_part(event, part, is_structured=is_structured)
         if event.partial:
             return
+        if event.actions.artifact_delta and "artifact_service" not in self._services:
+            await self._notice_artifacts()
         self._streamed.clear()
         await self._count(event.usage_metadata)
         self._note_end(event)
         if self._output is not None:
             output, self._output = self._output, None
             await (self.say_output(_decoded(output)) if event.is_final_response() else self.say(output))
+
+    async def _notice_artifacts(self) -> None:
+        if self.turn.session not in _have_notice:
+            _have_notice.add(self.turn.session)
+            advice = "They end with the session: serve(services=…) takes a service that keeps them"
+            await self.turn.notice("The files of this agent are kept in memory", advice)
 
     async def _note_author(self, event: Any, *, has_text: bool) -> None:
         if event.branch is not None:
@@ -344,7 +371,9 @@ class _Observer(BasePlugin):
     ) -> dict[str, Any] | None:
         if not isinstance(error, Exception) or self._run.has_own_error_callback(tool_context.agent_name):
             return None
-        return {"error": f"{type(error).__name__}: {error}"}
+        # ADK's own exceptions are about the call, such as a tool that does not exist: the model corrects it.
+        is_of_adk = module_of(error).startswith("google.adk.flows.")
+        return {"error": str(error) if is_of_adk else tool_failure(error)}
 
 
 class _ClientTool(BaseTool):
@@ -391,6 +420,17 @@ def _unfinished(call: Mapping[str, Any], event: Mapping[str, Any]) -> Any:
 
 def _kept(event: Any) -> Any:
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _reason(confirmation: Mapping[str, Any]) -> str | None:
+    """The reason that a tool gave for a confirmation. ADK's own one repeats the call, which is shown."""
+    hint = str(confirmation.get("hint") or "")
+    own = {"hint": "" if hint.startswith(OWN_HINT) else hint, "payload": confirmation.get("payload")}
+    return question_text(_present(own)) if _present(own) else None
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
 
 def _message(answers: Mapping[str, Any], names: Mapping[str, str]) -> Any:

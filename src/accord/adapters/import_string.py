@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -20,13 +21,14 @@ __all__ = ["ImportString", "is_import_string"]
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _STRING = re.compile(rf"(?P<module>{_NAME}|.+\.py):(?P<attribute>{_NAME})")
+_LANGGRAPH = re.compile(r"(?P<file>(?:.*[/\\])?langgraph\.json)(?::(?P<graph>[\w-]+))?")
 # How many modules an attribute is followed through.
 MAX_DEPTH = 8
 
 
 def is_import_string(text: str) -> bool:
-    """Whether a text is `module:attribute` or `path/to/file.py:attribute`."""
-    return _STRING.fullmatch(text) is not None
+    """Whether a text is `module:attribute`, `path/to/file.py:attribute`, or a `langgraph.json`."""
+    return _STRING.fullmatch(text) is not None or _LANGGRAPH.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class ImportString:
 
     module: str
     attribute: str
+    root: str | None = None
+    """The directory of a `langgraph.json`, where the modules of its graphs are."""
 
     @classmethod
     def parse(cls, text: str) -> ImportString:
@@ -43,6 +47,11 @@ class ImportString:
         Raises:
             ValueError: It is none.
         """
+        config = _LANGGRAPH.fullmatch(text)
+        if config is not None:
+            place = Path(config["file"]).absolute()
+            module, _, attribute = _graph_of(place, config["graph"]).rpartition(":")
+            return cls(str(place.parent / module) if module.endswith(".py") else module, attribute, str(place.parent))
         match = _STRING.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is no agent in a module: one is named module:attribute, or file.py:attribute")
@@ -68,8 +77,20 @@ class ImportString:
         At the end: a file of a project must not replace a module that something else imports.
         """
         folder = str(Path.cwd() if self.file is None else self.file.parent)
-        if folder not in sys.path:
-            sys.path.append(folder)
+        for each in (self.root, folder):
+            if each is not None and each not in sys.path:
+                sys.path.append(each)
+
+    @property
+    def in_package(self) -> str | None:
+        """The text that names the module of a file that is part of a package."""
+        if self.file is None:
+            return None
+        names = [self.file.stem]
+        folder = self.file.parent
+        while (folder / "__init__.py").exists() or len(names) == 1:
+            names, folder = [folder.name, *names], folder.parent
+        return f"{'.'.join(names)}:{self.attribute}"
 
     def load(self) -> Any:
         """Import the module and return the attribute.
@@ -109,6 +130,23 @@ class ImportString:
         path = self.file or _source_of(self.module)
         origin = None if path is None else _origin(path, self.attribute.partition(".")[0], MAX_DEPTH)
         return origin is not None and origin.split(".")[0] == "accord"
+
+
+def _graph_of(path: Path, name: str | None) -> str:
+    """The place of a graph in a `langgraph.json`; without a name that of the only one.
+
+    Raises:
+        ValueError: There is none.
+    """
+    try:
+        known = json.loads(path.read_bytes())["graphs"]
+        graphs = {key: each if isinstance(each, str) else each["path"] for key, each in known.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} has no graphs that can be read: {type(error).__name__}") from error
+    names = [name] if name else list(graphs)
+    if len(names) != 1 or names[0] not in graphs:
+        raise ValueError(f"{path} has the graphs {', '.join(graphs)}: name one of them, as langgraph.json:NAME")
+    return str(graphs[names[0]])
 
 
 def _file_of(module: ModuleType) -> Path | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import inspect
-import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, TypeAlias, Unpack
 from weakref import WeakKeyDictionary
 
@@ -19,14 +19,26 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
+from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.langgraph_runnables import (
+    MESSAGES,
+    OUTPUT,
+    answer_of,
+    calls_of,
+    compiled,
+    input_for,
+    is_entrypoint,
+    messages_of,
+    repaired,
+)
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.questions import question_text, wants_consent
+from accord.adapters.serving import ServeOptions, make_agent, value_for
 from accord.adapters.tool_calls import json_text, media_block
 from accord.adapters.tool_description import below, todos_of
 from accord.agent import Agent, Session, Turn
@@ -38,15 +50,16 @@ from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
 
-log = logging.getLogger("accord.adapters")
-
 FRAMEWORK = "LangGraph"
 GraphFactory: TypeAlias = Callable[..., Any]
 """Makes the graph of a turn from the `Session` and, if it takes a second argument, the client's MCP tools."""
-MESSAGES = "messages"
 STREAM_MODES = ("messages", "updates", "tasks")
-NO_ANSWER = "The tool was stopped before it was done."
+MAX_STEPS = 1_000
+# From this on a limit is none: LangChain's and LangGraph's own ones are about ten thousand.
+ENDLESS = 9_000
+LIMIT_ADVICE = "The next prompt goes on; serve(recursion_limit=…) or the graph's with_config allows more steps"
 REFUSED = "The user did not allow it."
+CONSENT = {"type": "boolean"}
 DECLINED = "The user did not answer."
 
 _serializer = JsonPlusSerializer()
@@ -68,17 +81,22 @@ def serve(
 ) -> Agent:
     """A graph, or a function that makes one, as an `accord.Agent`; a graph that is not compiled yet is compiled.
 
-    A function `(session, tools) -> graph`, with or without `async`, is called for each turn; only such a graph can use
-    the MCP servers of the client, which are LangChain tools there. `models` are offered to the user; the chosen one is
-    `config["configurable"]["model"]`. `context` is the graph's, or a function that makes it from the `Turn`. With
-    `virtual_root` the paths of the tools begin at the session's directory, as deepagents' `virtual_mode` has them.
-    `recursion_limit` is how many steps a turn may take.
+    So are `@entrypoint`s and runnables of LangChain. A function `(session, tools) -> graph`, with or without `async`,
+    is called for each turn; only such a graph can use the MCP servers of the client, which are LangChain tools there. A
+    function `(config) -> graph` gets the run's config, as one of a `langgraph.json` does.
+
+    `models` are offered to the user; the chosen one is `config["configurable"]["model"]`. `context` is the graph's, or
+    a function that makes it from the `Turn`. With `virtual_root` the paths of the tools begin at the directory of the
+    session, as deepagents' `virtual_mode` has them. `recursion_limit` is how many steps a turn may take: 1,000, unless
+    it or the graph's own config says otherwise.
+
+    Raises:
+        CannotServe: It is none of these, or has a checkpointer that is synchronous.
     """
-    given = _compiled(graph)
-    settings = {} if recursion_limit is None else {"recursion_limit": recursion_limit}
+    given = graph if inspect.isroutine(graph) else compiled(graph)
 
     def open_run(turn: Turn) -> LangGraphRun:
-        return LangGraphRun(turn, given, context, settings, virtual_root=virtual_root)
+        return LangGraphRun(turn, given, context, recursion_limit, virtual_root=virtual_root)
 
     own = getattr(given, "name", None)
     named = own if isinstance(own, str) and own != "LangGraph" else None
@@ -91,12 +109,12 @@ class LangGraphRun(FrameworkRun):
     framework = FRAMEWORK
 
     def __init__(
-        self, turn: Turn, graph: Any, context: object, settings: dict[str, Any], *, virtual_root: bool
+        self, turn: Turn, graph: Any, context: object, recursion_limit: int | None, *, virtual_root: bool
     ) -> None:
         super().__init__(turn, place=below(turn.session.cwd) if virtual_root else plain_text)
         self._given = graph
         self._context = context
-        self._settings = settings
+        self._recursion_limit = recursion_limit
         self._graph: Pregel[Any, Any, Any, Any] | None = None
         self._own_saver: InMemorySaver | None = None
         self._said: set[str] = set()
@@ -111,17 +129,26 @@ class LangGraphRun(FrameworkRun):
         self._tasks: dict[str, list[str]] = {}
         """The calls of each task of the graph."""
         self._prompt: HumanMessage | None = None
+        self._before: list[Any] | None = None
+        """The conversation before this turn of an `@entrypoint`, whose own state is anything."""
+        self._result: AIMessage | None = None
 
     # --- the run
 
     async def execute(self) -> None:
-        graph = self._graph = await self._make_graph()
+        async with AsyncExitStack() as stack:
+            await self._run(await self._make_graph(stack))
+
+    async def _run(self, graph: Pregel[Any, Any, Any, Any]) -> None:
+        self._graph = graph
         answers = self._answers_to_question()
         payload: Any
         if answers is not None:
             payload = Command(resume=answers)
         else:
-            self._prompt = HumanMessage([_content(part) for part in self.prompt_parts()])
+            parts = self.prompt_parts()
+            is_media = any(not isinstance(part, str) for part in parts)
+            self._prompt = HumanMessage([_content(part) for part in parts] if is_media else "\n".join(map(str, parts)))
             payload = await self._payload(graph, self._prompt)
             await self.checkpoint()
         try:
@@ -129,15 +156,20 @@ class LangGraphRun(FrameworkRun):
                 payload = await self._resume_with(await self._stream(graph, payload))
         except GraphRecursionError:
             self.turn.finish("max_turn_requests")
+            title = f"The graph was stopped after {self._config['recursion_limit']} steps"
+            await self.turn.notice(title, LIMIT_ADVICE, severity="warning")
+        if is_entrypoint(graph) and self._own_saver is not None:
+            # It has what the function gets as `previous`.
+            _waiting[self.turn.session] = self._own_saver
         if self._output is not None:
             await self.say_output(self._output)
         elif not self._has_text and not self.turn.cancelled:
             await self._say_last(graph)
 
-    async def _make_graph(self) -> Pregel[Any, Any, Any, Any]:
+    async def _make_graph(self, stack: AsyncExitStack) -> Pregel[Any, Any, Any, Any]:
         given: Any = self._given
         if not isinstance(given, Pregel):
-            given = await self._call_factory(given)
+            given = await self._call_factory(given, stack)
         elif self.turn.session not in _without_mcp and (await self.turn.mcp()).tools:
             _without_mcp[self.turn.session] = True
             await self.turn.notice(
@@ -152,12 +184,15 @@ class LangGraphRun(FrameworkRun):
         copied: Pregel[Any, Any, Any, Any] = given.copy({"checkpointer": self._own_saver})
         return copied
 
-    async def _call_factory(self, factory: GraphFactory) -> Any:
-        arguments: list[Any] = [self.turn.session]
-        if len(inspect.signature(factory).parameters) > 1:
+    async def _call_factory(self, factory: GraphFactory, stack: AsyncExitStack) -> Any:
+        names = list(inspect.signature(factory).parameters)
+        arguments: list[Any] = [self._config if names == ["config"] else self.turn.session][: len(names)]
+        if len(names) > 1:
             arguments.append([self._native(tool) for tool in await self.client_tools(prefix="mcp_")])
         made = factory(*arguments)
-        return _compiled(await made if inspect.isawaitable(made) else made)
+        if isinstance(made, AbstractAsyncContextManager):
+            made = await stack.enter_async_context(made)
+        return compiled(await made if inspect.isawaitable(made) else made)
 
     def _native(self, tool: ClientTool) -> StructuredTool:
         async def call(**arguments: Any) -> str:
@@ -177,11 +212,20 @@ class LangGraphRun(FrameworkRun):
 
     @property
     def _config(self) -> dict[str, Any]:
-        configurable: dict[str, Any] = {"thread_id": self.turn.session.id}
         model = self.option("model")
-        return {**self._settings, "configurable": configurable if model is None else {**configurable, "model": model}}
+        own = (getattr(self._graph, "config", None) or {}).get("recursion_limit", ENDLESS)
+        # LangChain's agents have a limit without one having been chosen, by which a loop runs for hours.
+        limit = self._recursion_limit or (own if own < ENDLESS else MAX_STEPS)
+        configurable = {"thread_id": self.turn.session.id, **({} if model is None else {"model": model})}
+        return {"recursion_limit": limit, "configurable": configurable}
 
-    async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> dict[str, Any]:
+    async def _payload(self, graph: Pregel[Any, Any, Any, Any], prompt: HumanMessage) -> Any:
+        if is_entrypoint(graph):
+            self._before = list(self._kept_values().get(MESSAGES, ()))
+            self._said |= {str(message.id) for message in self._before}
+            messages = [*self._before, prompt]
+            given = input_for(graph, messages)
+            return {MESSAGES: messages} if given is None else given
         if MESSAGES not in graph.channels:
             raise InvalidParams("This graph has no `messages`, so that it can take no prompt", {"field": "prompt"})
         if self._own_saver is None:
@@ -201,7 +245,7 @@ class LangGraphRun(FrameworkRun):
         """Answer the calls that an earlier run left open, in a state that the author's checkpointer keeps."""
         state = await graph.aget_state(self._config)
         messages = list(state.values.get(MESSAGES, ()))
-        answers = _repaired(messages)[len(messages) :]
+        answers = repaired(messages)[len(messages) :]
         if answers:
             node = "tools" if "tools" in graph.nodes else None
             await graph.aupdate_state(self._config, {MESSAGES: answers}, as_node=node)
@@ -211,7 +255,9 @@ class LangGraphRun(FrameworkRun):
     async def _stream(self, graph: Pregel[Any, Any, Any, Any], payload: Any) -> list[Interrupt]:
         """Run until the graph ends or waits; the interrupts for which it waits."""
         interrupts: list[Interrupt] = []
-        context: dict[str, Any] = {} if self._context is None else {"context": await self._make_context()}
+        context: dict[str, Any] = (
+            {} if self._context is None else {"context": await value_for(self.turn, self._context)}
+        )
         stream = graph.astream(
             payload, self._config, stream_mode=list(STREAM_MODES), subgraphs=True, version="v2", **context
         )
@@ -231,20 +277,15 @@ class LangGraphRun(FrameworkRun):
                     pass
         return interrupts
 
-    async def _make_context(self) -> Any:
-        if not inspect.isroutine(self._context):
-            return self._context
-        make: Callable[[Turn], Any] = self._context
-        made = make(self.turn)
-        return await made if inspect.isawaitable(made) else made
-
     async def _report_message(self, message: AnyMessage) -> None:
         if isinstance(message, ToolMessage):
             # An update has it too. Only that one says whether an unknown call was a structured output.
             if message.tool_call_id in self.calls:
                 await self._report_result(message)
         elif isinstance(message, AIMessageChunk) or (
-            isinstance(message, AIMessage) and str(message.id) not in self._said
+            isinstance(message, AIMessage)
+            and str(message.id) not in self._said
+            and not str(message.id).startswith(OUTPUT)
         ):
             self._said.add(str(message.id))
             await self._say_blocks(message)
@@ -280,7 +321,7 @@ class LangGraphRun(FrameworkRun):
 
     async def _report_task(self, data: dict[str, Any]) -> None:
         if "input" in data:
-            calls = _calls_of(data["input"])
+            calls = calls_of(data["input"])
             self._tasks[data["id"]] = [call["id"] for call in calls]
             for call in calls:
                 await self.calls.announce(call["id"], call["name"], call["args"])
@@ -288,15 +329,15 @@ class LangGraphRun(FrameworkRun):
         elif data.get("error") is not None:
             # The graph raises it too, but without the id of the call.
             for call_id in self._tasks.get(data["id"], ()):
-                await self.calls.fail(
-                    call_id, f"The tool raised {type(data['error']).__name__}; the agent's log says why"
-                )
+                await self.calls.fail(call_id, tool_failure(data["error"]))
 
     async def _report_update(self, data: dict[str, Any], *, is_own: bool) -> list[Interrupt]:
         found: list[Interrupt] = []
         for node, update in data.items():
             if node == "__interrupt__":
                 found += update if is_own else ()
+            elif is_own and self._graph is not None and is_entrypoint(self._graph) and node in self._graph.nodes:
+                self._result = answer_of(update)
             elif isinstance(update, dict):
                 self._take_output(update, is_own=is_own)
                 await self._report_values(update)
@@ -307,7 +348,7 @@ class LangGraphRun(FrameworkRun):
         output = update.get("structured_response")
         if output is None:
             return
-        messages = _messages_of(update)
+        messages = messages_of(update)
         answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
         last = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
         calls = [] if last is None else last.tool_calls
@@ -317,7 +358,7 @@ class LangGraphRun(FrameworkRun):
             self._output = output
 
     async def _report_values(self, update: dict[str, Any]) -> None:
-        for message in _messages_of(update):
+        for message in messages_of(update):
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
                     if call["id"] in self._output_calls:
@@ -334,7 +375,8 @@ class LangGraphRun(FrameworkRun):
 
     async def _say_last(self, graph: Pregel[Any, Any, Any, Any]) -> None:
         """Send the last message of the state: a node that returns its message as a dict streams nothing."""
-        values = (await graph.aget_state(self._config)).values
+        is_value = is_entrypoint(graph)
+        values = {MESSAGES: [self._result]} if is_value else (await graph.aget_state(self._config)).values
         messages = values.get(MESSAGES) or ()
         if messages and isinstance(messages[-1], AIMessage):
             await self._say_blocks(messages[-1])
@@ -364,16 +406,19 @@ class LangGraphRun(FrameworkRun):
             case _:
                 pass
         given = getattr(interrupt, "response_schema", None)  # LangGraph 1.1.0 has none
-        schema = given if isinstance(given, dict) else None
-        answer = await self.ask_freely(_question(interrupt.value), schema)
+        schema = given if isinstance(given, dict) else CONSENT if wants_consent(interrupt.value) else None
+        answer = await self.ask_freely(question_text(interrupt.value), schema)
         if answer is None:
             return False, schema
-        return True, answer.value if answer.accepted else DECLINED
+        return True, answer.value if answer.accepted else schema != CONSENT and DECLINED
 
     async def _decide(self, request: dict[str, Any], call_id: str | None) -> dict[str, Any]:
         name, arguments = request["name"], request["args"]
         call_id = call_id or self.calls.find(name, arguments) or f"{name}-approval"
-        if await self.ask_call(call_id, name, arguments):
+        reason = str(request.get("description") or "")
+        # The middleware's own text repeats the call, which is shown.
+        description = None if reason.startswith("Tool execution") and "\n\nTool: " in reason else reason
+        if await self.ask_call(call_id, name, arguments, description=description):
             return {"type": "approve"}
         return {"type": "reject", "message": REFUSED}
 
@@ -389,42 +434,18 @@ class LangGraphRun(FrameworkRun):
     async def history(self) -> JsonValue:
         if self._graph is None or self._own_saver is None:
             return None
-        values = dict((await self._graph.aget_state(self._config)).values)
+        values: dict[str, Any] = {}
+        if not is_entrypoint(self._graph):
+            values = dict((await self._graph.aget_state(self._config)).values)
+        elif self._before is not None:
+            values = {MESSAGES: [*self._before, self._prompt, *([] if self._result is None else [self._result])]}
         messages = list(values.get(MESSAGES, ()))
         if not messages:
             # It ended before the first step: the prompt is kept all the same.
             values = self._kept_values()
             messages = [*values.get(MESSAGES, ()), *([] if self._prompt is None else [self._prompt])]
-        kind, data = _serializer.dumps_typed({**values, MESSAGES: _repaired(messages)})
+        kind, data = _serializer.dumps_typed({**values, MESSAGES: repaired(messages)})
         return {"type": kind, "data": base64.b64encode(data).decode("ascii")}
-
-
-def _compiled(graph: Any) -> Any:
-    return graph.compile() if isinstance(graph, StateGraph) else graph
-
-
-def _messages_of(update: dict[str, Any]) -> list[Any]:
-    messages = update.get(MESSAGES)
-    return messages if isinstance(messages, list) else []
-
-
-def _repaired(messages: list[Any]) -> list[Any]:
-    """The messages with an answer to every call of the last answer: providers refuse a conversation without."""
-    last = next((place for place in reversed(range(len(messages))) if isinstance(messages[place], AIMessage)), None)
-    if last is None:
-        return messages
-    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
-    missing = [call for call in messages[last].tool_calls if call["id"] not in answered]
-    return [
-        *messages,
-        *(ToolMessage(NO_ANSWER, tool_call_id=str(call["id"]), name=call["name"], status="error") for call in missing),
-    ]
-
-
-def _calls_of(given: Any) -> list[dict[str, Any]]:
-    """The calls in the input of a task that runs tools, in the forms that there are."""
-    items = given if isinstance(given, list) else [given.get("tool_call")] if isinstance(given, dict) else []
-    return [item for item in items if isinstance(item, dict) and item.get("id") and {"name", "args"} <= item.keys()]
 
 
 def _content(part: PromptPart) -> dict[str, Any]:
@@ -452,11 +473,3 @@ def _shown_block(block: Any) -> Any:
             return Text(json_text(value))
         case _:
             return Text(json_text(block))
-
-
-def _question(value: Any) -> str:
-    if isinstance(value, dict):
-        for key in ("question", "message", "prompt", "text"):
-            if isinstance(value.get(key), str):
-                return str(value[key])
-    return value if isinstance(value, str) else f"The agent asks: {value}"

@@ -11,6 +11,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Unpack
 
+from accord.adapters.failures import CannotServe, module_of, recognised
 from accord.adapters.import_string import ImportString
 from accord.agent import Agent, Session, Turn
 from accord.errors import InternalError, RequestError
@@ -18,7 +19,7 @@ from accord.errors import InternalError, RequestError
 if TYPE_CHECKING:
     from accord.adapters.serving import OpenRun, ServeOptions
 
-__all__ = ["make_late_agent", "served_object"]
+__all__ = ["make_late_agent", "refusal_of", "served_object"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -36,7 +37,9 @@ def make_late_agent(string: ImportString, **options: Unpack[ServeOptions]) -> Ag
     @agent.prompt(accepts={"image", "audio", "resource"})
     async def reply(turn: Turn) -> None:
         open_run = await loader.loaded()
-        await open_run(turn).handle()
+        from accord.adapters.serving import run_turn  # noqa: PLC0415 - it was imported in the loader's thread
+
+        await run_turn(open_run, turn)
 
     return agent
 
@@ -47,13 +50,25 @@ def served_object(value: Any, string: ImportString, **options: Unpack[ServeOptio
     Raises:
         UnknownFramework: No adapter is known for it.
     """
-    if inspect.isroutine(value) and not inspect.signature(value).parameters:
+    if inspect.isroutine(value) and not inspect.iscoroutinefunction(value) and not inspect.signature(value).parameters:
         value = value()
     if isinstance(value, Agent):
         return value
     from accord.adapters.serving import serve  # noqa: PLC0415 - in the loader's thread, after `initialize`
 
     return serve(value, string.name, **options)
+
+
+def refusal_of(error: BaseException) -> CannotServe | None:
+    """The sentence of ours behind the exception of an import, such as that of an adapter on an old framework."""
+    from accord.adapters.serving import check_version  # noqa: PLC0415 - as above
+
+    try:
+        if isinstance(error, ImportError):
+            check_version(module_of(error))
+    except CannotServe as refusal:
+        return refusal
+    return error if isinstance(error, CannotServe) else None
 
 
 class AgentLoader:
@@ -113,7 +128,8 @@ class AgentLoader:
             return error.name == self._string.module
         if isinstance(error, AttributeError):
             return error.name == self._string.attribute
-        return isinstance(error, _IsAccordAgent) or type(error).__name__ == "UnknownFramework"
+        is_refused = isinstance(error, _IsAccordAgent) or refusal_of(error) is not None
+        return is_refused or type(error).__name__ == "UnknownFramework"
 
     def _sentence(self, error: BaseException) -> str:
         """Why there is no agent, without the exception's own text."""
@@ -121,11 +137,21 @@ class AgentLoader:
             return f"{self._string} is an accord.Agent: start it with accord agent --import-first {self._string}"
         if type(error).__name__ == "UnknownFramework":
             return f"{self._string} is no agent of a framework that Accord knows: the agent's log has the class"
+        refusal = refusal_of(error)
+        if refusal is not None:
+            return f"{self._string} cannot be served: {refusal}"
+        module = self._string.in_package
+        if module and ("relative import" in str(error) or module.startswith(f"{getattr(error, 'name', None)}.")):
+            # The file of a package was imported as a module of its own.
+            return f"{self._string} cannot be imported: its file is part of a package; name its module, {module}"
         if isinstance(error, ModuleNotFoundError) and error.name:
             kind = "file" if error.name.endswith(".py") else "module"
             return f"{self._string} cannot be imported: there is no {kind} {error.name}"
         if isinstance(error, AttributeError) and error.name == self._string.attribute:
             return f"{self._string} cannot be imported: the module has no {self._string.attribute}"
+        known = recognised(error)
+        if known is not None:
+            return f"{self._string} cannot be imported: {known.message}"
         return f"{self._string} cannot be imported: its module raised {type(error).__name__}; the agent's log says why"
 
 

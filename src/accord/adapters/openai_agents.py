@@ -8,14 +8,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import agents
 
 from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_value, media_block
 from accord.agent import Agent, McpResult, Session, Turn
 from accord.errors import InvalidParams
@@ -25,8 +25,6 @@ from accord.session.option import Choice, Group
 
 __all__ = ["serve"]
 
-AgentFactory: TypeAlias = Callable[[Session], Any]
-
 MAX_TURNS = 50
 NOT_FINISHED = "The user stopped the turn before its end."
 # The formats of recordings that the SDK's models take.
@@ -34,6 +32,7 @@ AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "a
 THOUGHT_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete"})
+DEFAULT_FAILURE = agents.default_tool_error_function(None, Exception("")).strip()
 REFUSALS = (
     agents.ModelRefusalError,
     agents.InputGuardrailTripwireTriggered,
@@ -58,20 +57,13 @@ def serve(
     replaces its model. A turn ends after `max_turns` answers of the model.
     """
     known: dict[str, Any] = {}
-    make = _factory(agent)
     own_name = name or getattr(agent, "name", None) or "agent"
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        config = run_config or agents.RunConfig()
-        return _Run(turn, make(turn.session), known, context=context, run_config=config, max_turns=max_turns)
+    async def open_run(turn: Turn) -> FrameworkRun:
+        config, made = run_config or agents.RunConfig(), await agent_for(turn, agent, agents.Agent)
+        return _Run(turn, made, known, context=context, run_config=config, max_turns=max_turns)
 
     return make_agent(own_name, open_run, models=models, **options)
-
-
-def _factory(agent: Any) -> AgentFactory:
-    if not isinstance(agent, agents.Agent) and callable(agent):
-        return agent  # type: ignore[no-any-return]
-    return lambda _session: agent
 
 
 class _Run(FrameworkRun):
@@ -310,10 +302,10 @@ class _Run(FrameworkRun):
         result = self._results.pop(call_id, None)
         if result is not None:
             await (self.calls.fail if result.is_error else self.calls.complete)(call_id, result)
-        elif str(item.output).startswith(agents.default_tool_error_function(None, Exception("")).strip()):
+        elif str(item.output).startswith(DEFAULT_FAILURE):
             # The SDK marks a failed tool by this text alone, unless the author chose another. Some versions of it have
             # the exception behind the text.
-            await self.calls.fail(call_id, item.output)
+            await self.calls.fail(call_id, DEFAULT_FAILURE.removesuffix(" Error:"))
         else:
             await self.calls.complete(call_id, _shown(item.output))
 

@@ -6,13 +6,11 @@ tools, and calls that wait for approval, for which the run waits instead of endi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 from pydantic_ai import (
-    Agent as PydanticAgent,
     ApprovalRequiredToolset,
     BinaryContent,
     DeferredToolRequests,
@@ -26,8 +24,9 @@ from pydantic_ai import (
     UsageLimits,
     capture_run_messages,
 )
+from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ContentFilterError
+from pydantic_ai.exceptions import ContentFilterError, ToolFailed
 from pydantic_ai.messages import (
     FilePart,
     FunctionToolCallEvent,
@@ -48,10 +47,12 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
+from accord.adapters.failures import tool_failure
 from accord.adapters.framework_run import FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.questions import question_text
+from accord.adapters.serving import ServeOptions, agent_for, make_agent, value_for
 from accord.adapters.tool_calls import media_block
 from accord.adapters.tool_description import todos_of
 from accord.agent import Agent, McpResult, Turn
@@ -65,7 +66,7 @@ FRAMEWORK = "pydantic-ai"
 
 
 def serve(
-    agent: PydanticAgent[Any, Any],
+    agent: AbstractAgent[Any, Any] | Callable[..., Any],
     name: str | None = None,
     *,
     deps: object = None,
@@ -73,17 +74,17 @@ def serve(
     usage_limits: UsageLimits | None = None,
     **options: Unpack[ServeOptions],
 ) -> Agent:
-    """A pydantic-ai agent as an `accord.Agent`.
+    """A pydantic-ai agent, or a function that makes one for a session, as an `accord.Agent`.
 
     `deps` are the dependencies of every run, or a function that makes them from the `Turn`, with or without `async`.
     `models` (`"provider:name"`) are offered to the user; without them the agent's own is used. `usage_limits` are those
     of each turn.
     """
 
-    def open_run(turn: Turn) -> PydanticAiRun:
-        return PydanticAiRun(turn, agent, deps, usage_limits)
+    async def open_run(turn: Turn) -> PydanticAiRun:
+        return PydanticAiRun(turn, await agent_for(turn, agent, AbstractAgent), deps, usage_limits)
 
-    return make_agent(name or agent.name or FRAMEWORK, open_run, models=models, **options)
+    return make_agent(name or getattr(agent, "name", None) or FRAMEWORK, open_run, models=models, **options)
 
 
 class PydanticAiRun(FrameworkRun):
@@ -92,7 +93,7 @@ class PydanticAiRun(FrameworkRun):
     framework = FRAMEWORK
 
     def __init__(
-        self, turn: Turn, agent: PydanticAgent[Any, Any], deps: object, usage_limits: UsageLimits | None
+        self, turn: Turn, agent: AbstractAgent[Any, Any], deps: object, usage_limits: UsageLimits | None
     ) -> None:
         super().__init__(turn)
         self._agent = agent
@@ -122,7 +123,7 @@ class PydanticAiRun(FrameworkRun):
                     self._prompt,
                     message_history=self._before or None,
                     conversation_id=self.turn.session.id,
-                    deps=await self._make_deps(),
+                    deps=await value_for(self.turn, self._deps),
                     model=model if isinstance(model, str) else None,
                     toolsets=await self._toolsets(),
                     usage_limits=self._usage_limits,
@@ -142,10 +143,7 @@ class PydanticAiRun(FrameworkRun):
         reason = result.response.finish_reason
         if reason in {"length", "content_filter"}:
             self.turn.finish("max_tokens" if reason == "length" else "refusal")
-        if isinstance(result.output, DeferredToolRequests):
-            for call in result.output.calls:
-                await self.calls.fail(call.tool_call_id, "This tool runs outside of the agent", name=call.tool_name)
-        elif not isinstance(result.output, str):
+        if not isinstance(result.output, str):
             # Where a model answers in JSON by itself, and nothing announced it, the text was the output.
             if not self.has_text or result.response.tool_calls:
                 await self.say_output(result.output)
@@ -170,13 +168,6 @@ class PydanticAiRun(FrameworkRun):
         held, self._held = self._held, ""
         await self.say(held)
         self.has_text = False
-
-    async def _make_deps(self) -> Any:
-        if not inspect.isroutine(self._deps):
-            return self._deps
-        make: Callable[[Turn], Any] = self._deps
-        made = make(self.turn)
-        return await made if inspect.isawaitable(made) else made
 
     async def _toolsets(self) -> list[Any]:
         # The names of the agent's own tools are known in the run and not before.
@@ -292,9 +283,7 @@ class _Reporter(AbstractCapability[Any]):
         except Exception as error:
             # pydantic-ai's own exceptions mean to retry, to fail or to ask. Any other ends the run without a result.
             if not type(error).__module__.startswith("pydantic_ai"):
-                await run.calls.fail(
-                    call.tool_call_id, f"The tool raised {type(error).__name__}; the agent's log says why"
-                )
+                await run.calls.fail(call.tool_call_id, tool_failure(error))
             raise
 
     async def handle_deferred_tool_calls(
@@ -302,12 +291,15 @@ class _Reporter(AbstractCapability[Any]):
     ) -> DeferredToolResults | None:
         answers: dict[str, bool | ToolDenied] = {}
         for call in requests.approvals:
-            reason = requests.metadata.get(call.tool_call_id, {}).get("reason")
+            reason = requests.metadata.get(call.tool_call_id)
             allowed = await self._run.ask_call(
-                call.tool_call_id, call.tool_name, call.args, description=reason if isinstance(reason, str) else None
+                call.tool_call_id, call.tool_name, call.args, description=question_text(reason) if reason else None
             )
             answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
-        return requests.build_results(approvals=answers) if answers else None
+        # Without a result for these the run fails, unless `DeferredToolRequests` is one of its outputs.
+        message = "This tool runs outside of the agent"
+        calls: dict[str, Any] = {call.tool_call_id: ToolFailed(message) for call in requests.calls}
+        return requests.build_results(approvals=answers, calls=calls) if answers or calls else None
 
 
 def _user_content(part: PromptPart) -> Any:

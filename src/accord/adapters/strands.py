@@ -9,7 +9,7 @@ import copy
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import strands
 import strands.hooks
@@ -19,19 +19,19 @@ from strands.multiagent import MultiAgentBase
 from strands.types.session import decode_bytes_values, encode_bytes_values
 from strands.types.tools import AgentTool
 
+from accord.adapters.failures import CannotServe, module_of, tool_failure
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
+from accord.adapters.guarded_tasks import failure_of
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
-from accord.adapters.serving import ServeOptions, make_agent
+from accord.adapters.questions import question_text
+from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_text, media_block
-from accord.agent import Agent, McpResult, Session, StopReason, Turn
-from accord.errors import LocalProtocolError
+from accord.agent import Agent, McpResult, StopReason, Turn
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
 
 __all__ = ["serve"]
-
-AgentFactory: TypeAlias = Callable[[Session], Any]
 
 STOP_REASONS: dict[str, StopReason] = {
     "max_tokens": "max_tokens",
@@ -90,30 +90,33 @@ def serve(
     interrupts before a tool call.
 
     Raises:
-        LocalProtocolError: The agent has a session manager, which would mix the sessions, or it is a swarm or a graph.
+        CannotServe: The agent has a session manager, which would mix the sessions, or it is a swarm or a graph.
     """
-    if isinstance(agent, MultiAgentBase):
-        raise LocalProtocolError(
-            f"a {type(agent).__name__} of Strands is no agent: make it a tool of one, and serve that agent"
-        )
+    _checked(agent)
     if isinstance(agent, strands.Agent):
         _check_copyable(agent)
-    make: AgentFactory = (lambda _: _copy(agent)) if isinstance(agent, strands.Agent) else agent
     offered = dict(models or {})
     answers = {True: approval, False: refusal}
 
-    def open_run(turn: Turn) -> FrameworkRun:
-        return _Run(turn, make(turn.session), models=offered, limits=limits, answers=answers)
+    async def open_run(turn: Turn) -> FrameworkRun:
+        made = _checked(await agent_for(turn, agent, strands.Agent))
+        return _Run(turn, _copy(made) if made is agent else made, models=offered, limits=limits, answers=answers)
 
     own_name = name or getattr(agent, "name", None) or "agent"
     return make_agent(own_name, open_run, models=list(offered), **options)
+
+
+def _checked(agent: Any) -> Any:
+    if isinstance(agent, MultiAgentBase):
+        raise CannotServe("a Swarm or a Graph of Strands is no agent: make it a tool of one, and serve that agent")
+    return agent
 
 
 def _check_copyable(agent: Any) -> None:
     # Its callbacks are functions without an owner.
     modules = [callback.__module__ for callback in _callbacks(agent, AgentInitializedEvent(agent=agent))]
     if any(module.startswith("strands.session.") for module in modules):
-        raise LocalProtocolError(
+        raise CannotServe(
             "this agent has a session manager, and Accord keeps the sessions: leave it out, or give a function that "
             "makes an agent for a session"
         )
@@ -177,6 +180,8 @@ class _Run(FrameworkRun):
         self._limits = limits
         self._answers = answers
         self._begun: set[str] = set()
+        self._failure: BaseException | None = None
+        """The exception of a tool that ends the turn, and not its call alone."""
         self._call_ids: dict[str, str] = {}
         """The calls that interrupts are about, by the id of the interrupt."""
         self._streamed: dict[str, str] = {}
@@ -289,6 +294,8 @@ class _Run(FrameworkRun):
 
     async def _take_message(self, message: Mapping[str, Any]) -> None:
         await self.checkpoint()
+        if self._failure is not None:
+            raise self._failure
         for block in message["content"]:
             if (use := block.get("toolUse")) is not None:
                 if not self._is_structured_output(use["name"]):
@@ -309,8 +316,16 @@ class _Run(FrameworkRun):
         self._begun.add(call_id)
         if context.tool_use["name"] not in self._client_tools:
             await self.calls.begin(call_id)
-        async for event in run_tool(context):
-            yield event
+        try:
+            async for event in run_tool(context):
+                yield event
+        except BaseException as error:
+            failure = failure_of(error)
+            if failure is not error:
+                # Strands would leave the call without a result, and go on.
+                self._failure = failure
+                raise failure from error
+            raise
 
     async def call_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
         """Run a tool of the client's servers, if the user allows it."""
@@ -320,6 +335,10 @@ class _Run(FrameworkRun):
 
     async def _end_early(self, event: Any) -> None:
         """A result, before the others of the same answer are there; a tool that failed may be tried again."""
+        error = event.exception
+        # Those of Strands itself are about the arguments: the model corrects them.
+        if error is not None and module_of(error) != "strands.tools.decorator":
+            event.result = {**event.result, "content": [{"text": tool_failure(error)}]}
         result = event.result
         if isinstance(result, Mapping) and result.get("status") == "success" and result["toolUseId"] in self.calls:
             await self._end(result)
@@ -390,7 +409,7 @@ def _reason(interrupt: Any) -> str | None:
     """The reason that the author's code gave for an interrupt, which may be any value."""
     if interrupt.reason is None:
         return None
-    return interrupt.reason if isinstance(interrupt.reason, str) else json_text(interrupt.reason)
+    return question_text(interrupt.reason)
 
 
 def _content_block(part: str | Media) -> dict[str, Any]:

@@ -400,13 +400,13 @@ class Tool:
         elif self.status == "pending":
             await self.update(status="in_progress")
 
-    def _subject(self) -> ToolChanged:
-        """The tool call as a permission request sends it."""
+    def _subject(self, *, is_described: bool) -> ToolChanged:
+        """The tool call as a permission request sends it; v1 puts a description into content that is known."""
         return ToolChanged(
             self.id,
             title=self.title,
             kind=self.kind,
-            content=list(self.content) or UNSET,
+            content=list(self.content) if self.content or is_described else UNSET,
             locations=list(self.locations) or UNSET,
             raw_input=self.raw_input,
         )

@@ -361,7 +361,7 @@ class Turn:
         tool: ToolChanged | None = None
         if isinstance(subject, Tool):
             await subject.start()
-            tool = subject._subject() if about is None else None
+            tool = subject._subject(is_described=bool(description)) if about is None else None
         else:
             title = title or subject
         request = RequestPermission(

@@ -110,7 +110,7 @@ def _address_entry(address: str) -> AgentEntry:
 
 def _of_module(name: str) -> AgentEntry | None:
     """The agent of `module:attribute`, served by `accord agent`; None if it is none, or a file has that name."""
-    if ":" not in name:
+    if ":" not in name and not name.endswith("langgraph.json"):
         return None
     from accord.adapters.import_string import is_import_string  # noqa: PLC0415 - most names are none
     from accord.config import load_agents  # noqa: PLC0415

@@ -6,6 +6,7 @@ included, and the end of stderr is kept for the reason of a failure.
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -115,6 +116,9 @@ class _Writer(_Stream):
 
 
 _LOWEST_BAD_STATUS = 300
+# The package's own limit for one event, a megabyte, is less than a screenshot; before version 2.3 it cannot be changed.
+_HAS_LIMIT = "max_sse_event_size" in inspect.signature(streamable_http_client).parameters
+_EVENT_LIMIT: dict[str, Any] = {"max_sse_event_size": DEFAULT_MAX_BYTES} if _HAS_LIMIT else {}
 
 
 @asynccontextmanager
@@ -124,8 +128,7 @@ async def over_http(
     """A dispatcher over streamable HTTP; the server is notified when it ends."""
     async with (
         _client(server, diagnostics, timeout_seconds) as client,
-        # The package's own limit for one event, a megabyte, is less than a screenshot.
-        streamable_http_client(server.url, http_client=client, max_sse_event_size=DEFAULT_MAX_BYTES) as (read, write),
+        streamable_http_client(server.url, http_client=client, **_EVENT_LIMIT) as (read, write),
     ):
         yield JSONRPCDispatcher(read, write, on_stream_exception=diagnostics.on_stream_exception)
 

@@ -41,7 +41,7 @@ EXAMPLES = """\
   accord serve --token-file tokens.json --add-token ada --expires 90
   accord serve --host 0.0.0.0 --token-file tokens.json --tls-cert cert.pem --tls-key key.pem -- gemini --acp
 
-AGENT is a name (see: accord agents), MODULE:ATTRIBUTE of an accord.Agent, or a program behind `--`: then each
+AGENT is a name (see: accord agents), MODULE:ATTRIBUTE of an agent, or a program behind `--`: then each
 connection has a process of its own. Without --token-file there is one token: that of ACCORD_SERVE_TOKEN, or a new one,
 which is printed once. Clients connect to ws://HOST:PORT/acp or http://HOST:PORT/acp. Servers with one
 store are a fleet: any of them takes any client (docs/fleet.md).
@@ -336,14 +336,19 @@ def _owners(options: argparse.Namespace, name: str) -> Path | None:
 
 
 def _imported(text: str) -> Any:
-    """The agent of MODULE:ATTRIBUTE."""
+    """The agent of MODULE:ATTRIBUTE; one of a framework is served by its adapter."""
+    from accord.adapters.failures import recognised  # noqa: PLC0415 - not for a program
+    from accord.adapters.late_agent import refusal_of, served_object  # noqa: PLC0415 - as above
+
     try:
-        found = ImportString.parse(text).load()
-    except (ImportError, AttributeError) as error:
-        raise UsageFailure(f"{text}: {error}") from error
-    if not callable(getattr(found, "serve", None)):
-        raise UsageFailure(f"{text} is no accord.Agent")
-    return found
+        string = ImportString.parse(text)
+        found = string.load()
+        return found if callable(getattr(found, "serve", None)) else served_object(found, string)
+    except Exception as error:
+        known = refusal_of(error) or recognised(error)
+        if known is None and not isinstance(error, ImportError | AttributeError | ValueError | LocalProtocolError):
+            raise
+        raise UsageFailure(f"{text}: {known or error}") from error
 
 
 def _direct_log(*, quiet: bool) -> None:
