@@ -240,7 +240,7 @@ async def test_an_always_that_a_policy_remembers_holds_for_the_action_too(backen
 
 @timely
 async def test_a_rule_can_be_about_an_action(backend: Backend, tmp_path: Path) -> None:
-    policy = accord.Policy(["allow _delete", "deny all"])
+    policy = accord.Policy(["allow _delete"])
     async with session_with(backend, tmp_path, permission=policy) as session:
         turn = await session.prompt("ask delete a\nask write b")
     assert turn.text == "allow_once reject_once "
