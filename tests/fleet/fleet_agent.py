@@ -12,7 +12,7 @@ agent = accord.Agent("fleet", version="1.0")
 
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
-    """`ask`, `hold`, `tool`, `work TAG`; anything else is repeated."""
+    """`ask`, `hold`, `until NAME`, `tool`, `work TAG`; anything else is repeated."""
     word, _, rest = turn.text.partition(" ")
     if word == "ask":
         permission = await turn.request_permission("Delete it?")
@@ -23,6 +23,11 @@ async def reply(turn: accord.agent.Turn) -> None:
             await asyncio.Event().wait()
         finally:
             Path(turn.session.cwd, f"stopped-{turn.session.id}").touch()
+    elif word == "until":
+        await turn.say("begun,")
+        while not Path(turn.session.cwd, rest).exists():
+            await asyncio.sleep(0.02)
+        await turn.say(" done")
     elif word == "tool":
         await turn.tool("work", kind="execute").start()
         await turn.say("at work")

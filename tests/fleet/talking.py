@@ -5,9 +5,29 @@ from __future__ import annotations
 import asyncio
 
 import accord
+from tests.fleet.nodes import TestFleet
 from tests.limits import limit
 
-__all__ = ["answer_to"]
+__all__ = ["address", "answer_to", "ended", "heard"]
+
+
+def address(fleet: TestFleet, node: str) -> str:
+    return f"ws://127.0.0.1:{fleet.nodes[node].port}/acp"
+
+
+async def heard(turn: accord.client.Turn, text: str) -> None:
+    """Read a turn until the agent has said something."""
+    async with asyncio.timeout(limit(20.0)):
+        async for _ in turn:
+            if text in turn.answer:
+                return
+
+
+async def ended(turn: accord.client.Turn) -> None:
+    """Read a turn to its end."""
+    async with asyncio.timeout(limit(30.0)), turn:
+        async for _ in turn:
+            pass
 
 
 async def answer_to(session: accord.client.Session, text: str) -> str:

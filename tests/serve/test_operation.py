@@ -69,7 +69,7 @@ async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path
             await client.send(request("wait", "session/prompt", prompt_params(session_id, "wait")))
             await client.next_of("session/update")
             server.terminate()
-            assert (await client.answer("wait"))["error"]["data"]["reason"] == "connection_ended"
+            assert (await client.answer("wait"))["error"]["data"]["reason"] == "drained"
         assert await server.process.wait() == 0
         assert (tmp_path / "root" / "cancelled").exists()
 

@@ -30,7 +30,7 @@ from accord.session.client_requests import (
     SessionOpened,
     SessionsListed,
 )
-from accord.session.dialect import Dialect
+from accord.session.dialect import Dialect, UpdateEncoder
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
 from accord.session.turn_io import ClientLost, CloseRequested
@@ -196,9 +196,9 @@ class SessionRegistry:
                 await self._shut(request.session_id)
             elif live is not None:
                 live.set_places(roots, servers)
-                return await self._reopen_live(live, replay=request.replay)
+                return await self._reopen_live(live, request)
             elif shared is not None:
-                return await self._attach(shared, replay=request.replay)
+                return await self._attach(shared, request)
             return await self._reopen_kept(request, roots, servers)
 
     async def _record(self, session_id: str, live: OpenSession | None = None) -> SessionRecord:
@@ -225,7 +225,11 @@ class SessionRegistry:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(request.session_id), roots, request.meta)
             await self._replay_history(
-                live, store, await restored(live.session, store, heal=first), replay=request.replay
+                live,
+                store,
+                await restored(live.session, store, heal=first),
+                replay=request.replay,
+                after=_cursor_of(request),
             )
             return await self._open(live, servers, known=True)
         except BaseException:
@@ -239,7 +243,7 @@ class SessionRegistry:
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
-    async def _reopen_live(self, live: OpenSession, *, replay: bool) -> SessionOpened:
+    async def _reopen_live(self, live: OpenSession, request: ReopenSession) -> SessionOpened:
         publisher = live.session._publisher
         if isinstance(publisher, SharedPublisher):
             publisher.target = self._attachments[live.session.id].view
@@ -249,13 +253,13 @@ class SessionRegistry:
                 await publisher.replay([live.runner.snapshot], publisher.encoder)
             else:
                 store, outline = self._store, await outlined(self._store, live.session.id)
-                await self._replay_history(live, store, outline, replay=replay)
+                await self._replay_history(live, store, outline, replay=request.replay, after=_cursor_of(request))
             return await self._answer(live, known=True)
         except BaseException:
             publisher.release()
             raise
 
-    async def _attach(self, live: OpenSession, *, replay: bool) -> SessionOpened:
+    async def _attach(self, live: OpenSession, request: ReopenSession) -> SessionOpened:
         """Open a session that another client has open: from now on both have it."""
         session_id, (dialect, client) = live.session.id, self._met()
         clients = live.clients
@@ -265,7 +269,7 @@ class SessionRegistry:
         attachment = Attachment.make(session_id, dialect, client, self._caller, self._connection)
         self._live[session_id], self._attachments[session_id] = live, attachment
         try:
-            opened = await self._reopen_live(live, replay=replay)
+            opened = await self._reopen_live(live, request)
         except BaseException:
             del self._live[session_id], self._attachments[session_id]
             raise
@@ -275,22 +279,43 @@ class SessionRegistry:
         asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
         return opened
 
-    async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, *, replay: bool) -> None:
-        """Replay the conversation, or only let the encoder learn it; then send the current state."""
+    async def _replay_history(
+        self, live: OpenSession, store: Store, outline: Outline, *, replay: bool, after: int | None = None
+    ) -> None:
+        """Replay the conversation, or what is behind a position, or only let the encoder learn it; then the state."""
         dialect, client = self._met()
-        session, publisher = live.session, live.session._publisher
+        publisher = live.session._publisher
         encoder = dialect.encoder(client.capabilities)
         encoder.client_terminals |= publisher.encoder.client_terminals
+        if after is not None:
+            await self._replay_missed(live, store, encoder, after)
+        else:
+            await self._replay_entries(live, store, outline, encoder, replay=replay)
+        await publisher.replay([live.runner.snapshot], encoder)
+
+    async def _replay_entries(
+        self, live: OpenSession, store: Store, outline: Outline, encoder: UpdateEncoder, *, replay: bool
+    ) -> None:
+        session = live.session
         async for events in replayed(store, session.id, outline):
             if replay:
-                await publisher.replay(events, encoder)
+                await session._publisher.replay(events, encoder)
             else:
                 for event in events:
                     encoder.encode(event)
             if session.id not in self._live:
                 # Only a client that has it open can still get chunks of an earlier message.
                 encoder.forget_messages()
-        await publisher.replay([live.runner.snapshot], encoder)
+
+    async def _replay_missed(self, live: OpenSession, store: Store, encoder: UpdateEncoder, after: int) -> None:
+        """Replay the events behind a position as they were sent: the client may have the first part of an entry."""
+        position = 0
+        while page := await store.read_page(live.session.id, position):
+            known = page[: max(after - position, 0)]
+            for event in known:
+                encoder.encode(event)
+            await live.session._publisher.replay(page[len(known) :], encoder)
+            position += len(page)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -476,3 +501,10 @@ class SessionRegistry:
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing")
         return self._store
+
+
+def _cursor_of(request: ReopenSession) -> int | None:
+    """The position up to which the client has the conversation; None where it does not say."""
+    given = (request.meta or {}).get("accord")
+    after = given.get("after") if isinstance(given, dict) else None
+    return after if type(after) is int and after >= 0 else None

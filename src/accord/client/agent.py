@@ -7,9 +7,9 @@ import copy
 import functools
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from accord.client.deadline import Deadlines
 from accord.client.inbox import ExtensionCallback, Inbox, reopen
@@ -28,7 +28,15 @@ from accord.client.session import Session
 from accord.connection import Connection
 from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
-from accord.errors import AuthRequired, ConnectionLost, FrameError, LocalProtocolError, TransportError
+from accord.errors import (
+    AuthRequired,
+    ConnectFailed,
+    ConnectionLost,
+    FrameError,
+    LocalProtocolError,
+    RequestError,
+    TransportError,
+)
 from accord.json_values import JsonValue
 from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.client_requests import (
@@ -48,11 +56,13 @@ from accord.session.client_requests import (
 )
 from accord.session.dialect import Dialect, proposals_for
 from accord.telemetry import OperationSpan, call_span, extension_params
-from accord.transport.remote import LinkReport
+from accord.transport.remote import LinkReport, Retry, is_refused
 
 __all__ = ["ConnectedAgent"]
 
 log = logging.getLogger("accord.client")
+
+T = TypeVar("T")
 
 
 class ConnectedAgent:
@@ -233,8 +243,13 @@ class ConnectedAgent:
             AuthRequired: Log in first; `auth_methods` says how.
         """
         place, extra = absolute_path(cwd), [absolute_path(each) for each in additional_directories]
-        await self._be_there()
-        opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
+
+        async def ask() -> SessionOpened:
+            await self._be_there()
+            opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
+            return opened
+
+        opened = await self._elsewhere(ask)
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -315,14 +330,18 @@ class ConnectedAgent:
         replay: bool,
     ) -> Session:
         place, extra = absolute_path(cwd), [absolute_path(root) for root in roots]
-        await self._be_there()
-        session = self._make(session_id, place, extra, servers, key)
-        try:
-            session._opened(await self._reopen_as_able(session, replay=replay))
-        except BaseException:
-            self._forget(session)
-            raise
-        return session
+
+        async def ask() -> Session:
+            await self._be_there()
+            session = self._make(session_id, place, extra, servers, key)
+            try:
+                session._opened(await self._reopen_as_able(session, replay=replay))
+            except BaseException:
+                self._forget(session)
+                raise
+            return session
+
+        return await self._elsewhere(ask)
 
     async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
         request = ReopenSession(
@@ -395,6 +414,33 @@ class ConnectedAgent:
         await self.open()
         self.respawns += 1
         self.on_respawn(reason)
+
+    async def _elsewhere(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """The result of `ask`, from another server where this one is about to end and refuses.
+
+        Nothing was done for what is refused so. The turns that run there come to their end before.
+
+        Raises:
+            RequestError: It was refused, and no connection can be made again.
+            ConnectFailed: No other server took it in time.
+        """
+        retry = Retry(self._deadlines.reconnect_seconds)
+        while True:
+            left = self._connected()
+            try:
+                return await ask()
+            except RequestError as error:
+                is_draining = isinstance(error.data, dict) and error.data.get("reason") == "draining"
+                if not is_draining or not self._may_respawn or not self._launcher.can_reopen:
+                    raise
+                if not await retry.wait():
+                    raise
+            except ConnectFailed as error:
+                if not retry.is_running or is_refused(error) or not await retry.wait():
+                    raise
+            while left.connection.is_open and (turn := self._inbox.first_turn()) is not None:
+                await turn._wait_over()
+            await left.connection.close()
 
     # --- requests
 

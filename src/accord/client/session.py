@@ -102,6 +102,9 @@ class SessionAgent(Protocol):
     async def _attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process reopens it first."""
 
+    async def _elsewhere(self, ask: Callable[[], Awaitable[PromptAnswered]]) -> PromptAnswered:
+        """The result of `ask`, from another server where this one is about to end and refuses."""
+
     def _forget(self, session: Session) -> None: ...
 
 
@@ -212,7 +215,7 @@ class Session:
             prompt = Prompt(self.id, turn.prompt, turn.meta)
             turn._span = self._agent._prompt_span(prompt)
             inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
-            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+            answer: PromptAnswered = await self._prompt(turn, prompt, inserted)
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -235,6 +238,26 @@ class Session:
         finally:
             self._feed(Abandoned(turn))
             turn._end_span()
+
+    async def _prompt(
+        self, turn: Turn, prompt: Prompt, inserted: Callable[[PromptAnswered], None] | None
+    ) -> PromptAnswered:
+        """Send a prompt until a server takes it: one that is about to end refuses it, and another one has the session.
+
+        Nothing was done for a prompt that was refused so, and no other is sent twice.
+        """
+
+        async def ask() -> PromptAnswered:
+            await self._agent._attend(self)
+            turn._is_moving = False
+            try:
+                answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+            except RequestError:
+                turn._is_moving = True
+                raise
+            return answer
+
+        return await self._agent._elsewhere(ask)
 
     def _inserted(self, turn: Turn, answer: PromptAnswered) -> None:
         """The prompt's message is inserted: reports behind the answer, also those of the same read, are its own."""
@@ -264,9 +287,11 @@ class Session:
 
     def _lost(self, error: AccordError) -> None:
         """The connection is gone, and every turn with it."""
-        for turn in [*self._turns.sent, *self._turns.unsent]:
-            turn._finish(None, error)
-        if self.transcript.state != "idle":
+        is_moving = any(turn._is_moving for turn in self._turns.sent)
+        for turn in [*self._turns.sent, *([] if is_moving else self._turns.unsent)]:
+            if not turn._is_moving:
+                turn._finish(None, error)
+        if self.transcript.state != "idle" and not is_moving:
             self._apply(StateChanged("idle", "error"))
 
     def cancel(self) -> None:

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from accord.agent.request_errors import lost_session, store_error
-from accord.errors import RequestError, SessionInUse, StoreError, TransportError
+from accord.agent.request_errors import DRAINING, SESSION_LOST, lost_session, store_error
+from accord.errors import InternalError, RequestError, SessionInUse, StoreError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.fleet import Node, ServerFleet
-from accord.serve.message_text import changed, params_of
+from accord.serve.message_text import MOVED_METHOD, changed, params_of
 from accord.serve.principals import Principal
 from accord.serve.relay_ends import QUEUE_BYTES, LocalEnd, NodeLink, open_link
 from accord.time_scale import scaled
 from accord.transport import Transport
+from accord.transport.remote import LinkReport
 from accord.transport.routing import (
     CLOSING_METHODS,
     CREATING_METHODS,
@@ -44,7 +46,11 @@ log = logging.getLogger("accord.serve")
 RETRY_SECONDS = 0.2
 # Beyond the lease of an owner that died: for the claim, and for a database that is slow.
 CLAIM_SECONDS = scaled(5.0)
+MAX_RETRY_SECONDS = 1.0
 _CANCEL_REQUEST = "$/cancel_request"
+_PROMPT = "session/prompt"
+_OWN = "_accord-fleet/follow/"
+"""The beginning of the ids of requests that the client has not sent."""
 _PLACED = OPENING_METHODS | CLOSING_METHODS
 """Requests that may name a session of which this connection knows nothing yet."""
 
@@ -57,10 +63,15 @@ class _Opening:
     message: Envelope
     deadline: float
     link: NodeLink | None = None
+    pause_seconds: float = RETRY_SECONDS
     refusal: bytes | None = None
     """The last answer that says that the session is in use."""
     is_shown: bool = False
     """Whether a part of the session was sent to the client: then it cannot be tried again elsewhere."""
+    follows: bool = False
+    """Whether it is the relay's own request, for a session that has left its node."""
+    node: str = ""
+    """The node that is to have the session, where one was named."""
 
     @property
     def may_be_repeated(self) -> bool:
@@ -70,6 +81,13 @@ class _Opening:
     @property
     def session_id(self) -> str:
         return self.message.session_id or ""
+
+
+class _Call(NamedTuple):
+    """A request at another node; one that is about to end refuses it."""
+
+    link: NodeLink
+    text: bytes
 
 
 class SessionRelay:
@@ -88,7 +106,14 @@ class SessionRelay:
         """The sessions of this client that other nodes own."""
         self._lost: set[str] = set()
         """Sessions whose node is gone, and that were not opened again."""
-        self._calls: dict[RequestId, NodeLink] = {}
+        self._opened: dict[str, dict[str, Any]] = {}
+        """The params that reopen each open session of this client, here or at another node."""
+        self._epochs: dict[str, int] = {}
+        """The claim of each under which the client has all its events."""
+        self._ends: dict[str, int] = {}
+        """The positions up to which the client has the events of sessions whose links broke."""
+        self._followed = 0
+        self._calls: dict[RequestId, _Call] = {}
         """The client's requests that other nodes have to answer."""
         self._openings: dict[RequestId, _Opening] = {}
         self._waiting: dict[str, deque[bytes]] = {}
@@ -102,12 +127,16 @@ class SessionRelay:
         """Serve the client until it is gone, or the agent of this node has ended."""
         agent = self._start(serve_agent(self._local))
         reading = self._start(self._read())
+        self._fleet.on_lost.append(self._follow_lost)
+        self._fleet.on_moved.append(self._follow_moved)
         try:
             await asyncio.wait((agent, reading), return_when=asyncio.FIRST_COMPLETED)
             # The client is gone: the agent ends in its own time, and keeps the turns that go on.
             self._local.hang_up()
             await agent
         finally:
+            self._fleet.on_lost.remove(self._follow_lost)
+            self._fleet.on_moved.remove(self._follow_moved)
             self._local.hang_up()
             for link in list(self._links.values()):
                 self._drop(link)
@@ -136,17 +165,18 @@ class SessionRelay:
             await self._answer(text, message)
             return
         if message.method == _CANCEL_REQUEST:
-            await self._to(self._calls.get(params_of(text).get("requestId")), text)
+            call = self._calls.get(params_of(text).get("requestId"))
+            await self._to(None if call is None else call.link, text)
             return
         if message.method == "initialize":
             self._initialize = text
+        elif message.method == "session/new" and message.kind == "request":
+            self._openings[message.id] = self._new_opening(text, message)
         session_id = scope_of(message)
         if session_id is None:
             await self._local.put(text)
         elif session_id in self._waiting:
-            self._waiting[session_id].append(text)
-            self._waiting_bytes += len(text)
-            await self._has_room()
+            await self._keep_waiting(text, message, session_id)
         elif message.kind == "request" and message.method in _PLACED and session_id not in self._routes:
             self._begin_opening(text, message)
         else:
@@ -159,7 +189,7 @@ class SessionRelay:
                 await self._refuse(message.id, lost_session(session_id))
             return
         if link is not None and message.kind == "request":
-            self._calls[message.id] = link
+            self._calls[message.id] = _Call(link, text)
             if message.method in _PLACED:
                 # Its owner may have lost it: then it is placed anew.
                 self._openings[message.id] = self._new_opening(text, message, link)
@@ -187,9 +217,11 @@ class SessionRelay:
 
     # --- opening a session
 
+    def _deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self._fleet.store.lease_seconds + CLAIM_SECONDS
+
     def _new_opening(self, text: bytes, message: Envelope, link: NodeLink | None = None) -> _Opening:
-        seconds = self._fleet.store.lease_seconds + CLAIM_SECONDS
-        return _Opening(text, message, asyncio.get_running_loop().time() + seconds, link)
+        return _Opening(text, message, self._deadline(), link)
 
     def _begin_opening(self, text: bytes, message: Envelope) -> None:
         opening = self._new_opening(text, message)
@@ -200,31 +232,50 @@ class SessionRelay:
     async def _place(self, opening: _Opening) -> None:
         """Send the request to the node that owns its session, or to the agent here, which may claim it."""
         try:
-            owner = await self._fleet.store.owner_of(opening.session_id)
+            owner = await self._place_of(opening)
         except StoreError as error:
-            await self._fail(opening, store_error(error, opening.session_id))
+            if opening.follows:
+                await self._place_again(opening)
+            else:
+                await self._fail(opening, store_error(error, opening.session_id))
             return
         link = None
-        if owner is not None and owner.incarnation != self._fleet.store.incarnation:
+        if owner is not None:
             if opening.refusal is not None and opening.link is not None and opening.link.node == owner.incarnation:
                 await self._give_up(opening)  # its owner itself refuses: it has it open in another edition
+                return
+            if owner.draining:
+                # It hands the session over when its turn is over, and opens none.
+                opening.deadline = self._deadline()
+                await self._place_again(opening)
                 return
             link = await self._link_to(owner)
             # Without a link the owner may be dead, and the claim of the agent here succeeds when that is certain.
         opening.link = link
         if link is not None:
-            self._calls[opening.message.id] = link
+            self._calls[opening.message.id] = _Call(link, opening.text)
         await self._to(link, opening.text)
 
+    async def _place_of(self, opening: _Opening) -> Node | None:
+        """The other node that has a session, or is to have it; None for this one."""
+        store = self._fleet.store
+        if opening.follows:
+            await self._set_cursor(opening)
+        node: Node | None = await store.owner_of(opening.session_id)
+        if node is None and opening.node:
+            node = await self._fleet.node(opening.node)
+        return None if node is None or node.incarnation == store.incarnation else node
+
     async def _place_again(self, opening: _Opening) -> None:
-        await asyncio.sleep(RETRY_SECONDS)
-        if asyncio.get_running_loop().time() >= opening.deadline:
-            await self._give_up(opening)
-        else:
+        await asyncio.sleep(opening.pause_seconds)
+        opening.pause_seconds = min(opening.pause_seconds * 2, MAX_RETRY_SECONDS)
+        if asyncio.get_running_loop().time() < opening.deadline:
             await self._place(opening)
+        else:
+            await self._give_up(opening)
 
     async def _give_up(self, opening: _Opening) -> None:
-        if opening.refusal is None:
+        if opening.follows or opening.refusal is None:
             await self._fail(opening, SessionInUse(opening.session_id))
             return
         with contextlib.suppress(TransportError):
@@ -232,33 +283,44 @@ class SessionRelay:
         self._placed(opening, is_open=False)
 
     async def _fail(self, opening: _Opening, error: RequestError) -> None:
-        await self._refuse(opening.message.id, error)
+        if opening.follows:
+            self._lost.add(opening.session_id)
+        else:
+            await self._refuse(opening.message.id, error)
         self._placed(opening, is_open=False)
 
     def _answered(self, text: bytes | bytearray, message: Envelope, link: NodeLink | None) -> bool:
         """Take an answer to an opening; whether the client gets it, because it is not tried elsewhere."""
         opening = self._openings.get(message.id)
         if opening is None or opening.link is not link:
-            return True
-        if message.is_error and not opening.is_shown and _is_in_use(text):
-            opening.refusal = bytes(text)
-            self._waiting.setdefault(opening.session_id, deque())
-            self._route(opening.session_id, None)
-            self._start(self._place_again(opening))
+            return not str(message.id).startswith(_OWN)
+        if message.is_error and (opening.follows or (not opening.is_shown and _may_be_repeated(text))):
+            if not opening.follows or _may_be_repeated(text):
+                opening.refusal = bytes(text)
+                self._waiting.setdefault(opening.session_id, deque())
+                self._route(opening.session_id, None)
+                self._start(self._place_again(opening))
+            else:
+                self._start(self._fail(opening, InternalError()))
             return False
         self._placed(opening, is_open=not message.is_error, made=message.session_id)
-        return True
+        return not opening.follows
 
     def _placed(self, opening: _Opening, *, is_open: bool, made: str | None = None) -> None:
         """End an opening: the messages that waited for the session go to its node."""
         self._openings.pop(opening.message.id, None)
         method, link = opening.message.method, opening.link
-        if is_open and method in OPENING_METHODS:
+        if is_open and (method in OPENING_METHODS or method in CREATING_METHODS):
             session_id = made if method in CREATING_METHODS and made else opening.session_id
             self._lost.discard(session_id)
             self._route(session_id, None if link is None or link.is_over else link)
+            if not opening.follows:
+                self._opened[session_id] = {**params_of(opening.text), "sessionId": session_id}
+            self._start(self._note_epoch(session_id))
         elif is_open:
             self._route(opening.session_id, None)
+            for known in (self._opened, self._epochs, self._ends):
+                known.pop(opening.session_id, None)
         if opening.session_id in self._waiting:
             self._start(self._catch_up(opening.session_id))
 
@@ -287,6 +349,85 @@ class SessionRelay:
         self._waiting.pop(session_id, None)
         self._room.set()
 
+    def _hold(self, session_id: str, text: bytes) -> None:
+        """Keep a message until the session's node is known."""
+        self._waiting.setdefault(session_id, deque()).append(text)
+        self._waiting_bytes += len(text)
+
+    # --- following a session
+
+    def _openings_of(self, session_id: str) -> list[_Opening]:
+        return [each for each in self._openings.values() if each.session_id == session_id]
+
+    async def _note_epoch(self, session_id: str) -> None:
+        """From now on the client gets what the present owner writes."""
+        try:
+            self._epochs[session_id] = await self._fleet.store.epoch_of(session_id)
+            self._ends.pop(session_id, None)
+        except StoreError as error:
+            log.warning("the claim on a session could not be read: %s", error)
+
+    def _follow_lost(self, session_ids: frozenset[str]) -> None:
+        for session_id in session_ids & self._opened.keys():
+            if session_id not in self._routes:
+                self._follow(session_id)
+
+    def _follow_moved(self, session_id: str, node: str | None) -> None:
+        if session_id not in self._opened or session_id in self._routes:
+            return
+        if node is None:
+            self._waiting.setdefault(session_id, deque())  # for its release
+        else:
+            self._follow(session_id, node)
+
+    def _follow(self, session_id: str, node: str = "") -> None:
+        """A session has left its node: reopen it where it is next, and send the client what it missed meanwhile."""
+        self._route(session_id, None)
+        openings = self._openings_of(session_id)
+        if any(each.follows for each in openings):
+            return
+        if openings or self._fleet.is_draining or session_id not in self._opened or session_id not in self._epochs:
+            self._lost.add(session_id)
+            # The client itself reopens it where there is another opening.
+            if session_id in self._waiting and not openings:
+                self._start(self._catch_up(session_id))
+            return
+        self._followed += 1
+        message = Envelope("request", f"{_OWN}{self._followed}", "session/resume", session_id)
+        opening = self._openings[message.id] = self._new_opening(b"", message)
+        opening.follows, opening.node = True, node
+        self._waiting.setdefault(session_id, deque())
+        self._start(self._place(opening))
+
+    def _note_link(self, incarnation: str, report: LinkReport) -> None:
+        """While a link is broken, its client may miss what its owner, which may live, writes."""
+        link = self._links.get(incarnation)
+        for session_id in () if link is None else link.sessions:
+            if report.kind == "lost":
+                self._start(self._note_end(session_id))
+            elif report.kind == "resumed":
+                self._ends.pop(session_id, None)
+
+    async def _note_end(self, session_id: str) -> None:
+        with contextlib.suppress(StoreError):
+            self._ends[session_id] = await self._fleet.store.end_of(session_id, self._epochs.get(session_id, 0))
+
+    async def _set_cursor(self, opening: _Opening) -> None:
+        """Ask for the events behind those of the last owner."""
+        session_id = opening.session_id
+        end = await self._fleet.store.end_of(session_id, self._epochs[session_id])
+        after = min(end, self._ends.get(session_id, end))
+        params = {**self._opened[session_id], "_meta": {"accord": {"after": after}}}
+        message = {"jsonrpc": "2.0", "id": opening.message.id, "method": opening.message.method, "params": params}
+        opening.text = json.dumps(message).encode()
+
+    async def _keep_waiting(self, text: bytes, message: Envelope, session_id: str) -> None:
+        self._hold(session_id, text)
+        if message.kind == "notification" and session_id in self._routes:
+            # A cancel: also of the turn that runs until the session is handed over.
+            await self._to(self._routes[session_id], text)
+        await self._has_room()
+
     async def _has_room(self) -> None:
         """Wait while much waits for sessions that are being opened: the client is not read then."""
         while self._waiting_bytes > QUEUE_BYTES:
@@ -303,7 +444,14 @@ class SessionRelay:
                 return link
             if self._initialize is None:
                 return None
-            link = await open_link(self._fleet, node, self._principal, self._initialize, self._max_bytes)
+            link = await open_link(
+                self._fleet,
+                node,
+                self._principal,
+                self._initialize,
+                self._max_bytes,
+                functools.partial(self._note_link, node.incarnation),
+            )
             if link is not None:
                 self._links[node.incarnation] = link
                 link.pump = self._start(self._pump(link, node))
@@ -328,16 +476,37 @@ class SessionRelay:
         """A message of another node's agent as the client gets it; None if it does not."""
         message = read_agent_envelope(text)
         if message.kind == "answer":
-            self._calls.pop(message.id, None)
+            call = self._calls.pop(message.id, None)
+            if call is not None and message.is_error and self._goes_on(call, text):
+                return None
             return text if self._answered(text, message, link) else None
+        if message.method == MOVED_METHOD:
+            params = params_of(text)
+            if self._routes.get(params["sessionId"]) is link:
+                self._follow(params["sessionId"], params["node"])
+            return None
         if message.kind == "request":
             return changed(text, id=link.ask(message.id))
         if message.method == _CANCEL_REQUEST:
             params = params_of(text)
-            asked = link.withdraw(params.get("requestId"))
-            return None if asked is None else changed(text, params={**params, "requestId": asked})
+            shown = link.withdraw(params.get("requestId"))
+            return None if shown is None else changed(text, params={**params, "requestId": shown})
         self._note_shown(message, link)
         return text
+
+    def _goes_on(self, call: _Call, text: bytes) -> bool:
+        """Whether an error says that nothing was done for a prompt, which waits for the next node of its session."""
+        message = read_envelope(call.text)
+        if message.method != _PROMPT or _reason_of(text) not in {DRAINING, SESSION_LOST}:
+            return False
+        session_id = message.session_id or ""
+        self._hold(session_id, call.text)
+        if self._routes.get(session_id) is call.link:
+            if _reason_of(text) == SESSION_LOST:
+                self._follow(session_id)
+        elif not self._openings_of(session_id):
+            self._start(self._catch_up(session_id))  # it is there already
+        return True
 
     def _passes_local(self, text: bytes | bytearray) -> bool:
         """Whether the client gets a message of the agent here."""
@@ -349,7 +518,7 @@ class SessionRelay:
 
     def _note_shown(self, message: Envelope, link: NodeLink | None) -> None:
         for opening in self._openings.values():
-            if opening.session_id == message.session_id and opening.link is link:
+            if opening.session_id == message.session_id and opening.link is link and not opening.follows:
                 opening.is_shown = True
 
     def _drop(self, link: NodeLink) -> None:
@@ -357,28 +526,28 @@ class SessionRelay:
         if link.is_over:
             return
         link.is_over = True
-        for session_id in link.sessions:
-            if self._routes.get(session_id) is link:
-                del self._routes[session_id]
-                self._lost.add(session_id)
-        self._fleet.relayed_sessions -= len(link.sessions)
+        left = list(link.sessions)
         if self._client.hung_up:
+            for session_id in left:
+                self._route(session_id, None)
             return
-        for id_ in [id_ for id_, each in self._calls.items() if each is link]:
-            del self._calls[id_]
+        for id_ in [id_ for id_, call in self._calls.items() if call.link is link]:
+            text = self._calls.pop(id_).text
             opening = self._openings.get(id_)
-            if opening is not None and opening.link is link and opening.may_be_repeated:
+            if opening is not None and opening.link is link and (opening.follows or opening.may_be_repeated):
                 self._waiting.setdefault(opening.session_id, deque())
                 self._start(self._place_again(opening))
             else:
-                self._start(self._refuse_lost(id_, opening))
+                self._start(self._refuse_lost(id_, text, opening))
         for asked in list(link.questions):
             notice = {"jsonrpc": "2.0", "method": _CANCEL_REQUEST, "params": {"requestId": asked}}
             self._start(self._notify(json.dumps(notice, separators=(",", ":")).encode()))
         link.questions.clear()
+        for session_id in left:
+            self._follow(session_id)
 
-    async def _refuse_lost(self, id_: RequestId, opening: _Opening | None) -> None:
-        error = RequestError("The machine that has this session is gone", {"reason": "session_lost"}, code=-32603)
+    async def _refuse_lost(self, id_: RequestId, text: bytes, opening: _Opening | None) -> None:
+        error = lost_session(read_envelope(text).session_id or "")
         if opening is None:
             await self._refuse(id_, error)
         else:
@@ -389,6 +558,13 @@ class SessionRelay:
             await self._client.send(text)
 
 
-def _is_in_use(text: bytes | bytearray) -> bool:
+def _may_be_repeated(text: bytes | bytearray) -> bool:
+    """Whether an error says that another node has the session, or that this one opens none any more."""
     error = json.loads(text).get("error")
-    return isinstance(error, dict) and error.get("code") == SessionInUse.code
+    return (isinstance(error, dict) and error.get("code") == SessionInUse.code) or _reason_of(text) == DRAINING
+
+
+def _reason_of(text: bytes | bytearray) -> object:
+    error = json.loads(text).get("error")
+    data = error.get("data") if isinstance(error, dict) else None
+    return data.get("reason") if isinstance(data, dict) else None

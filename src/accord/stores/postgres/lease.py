@@ -107,6 +107,12 @@ class NodeLease:
             self._wake()
             return incarnation
 
+    @property
+    def left_seconds(self) -> float:
+        """The rest of the lease by the clock of this process; 0 without one."""
+        with self._state:
+            return max(self._until - time.monotonic(), 0.0) if self.incarnation else 0.0
+
     def claim(self, session_id: str, epoch: int, incarnation: str) -> bool:
         """Count one more claim; whether it is the first of this process.
 

@@ -251,6 +251,18 @@ class NodeTable:
         row = connection.row(sql, [escaped(session_id)])
         return None if row is None else NodeRecord(*row)
 
+    def epoch_of(self, connection: PostgresConnection, session_id: str) -> int:
+        row = connection.row(f"select epoch from {self._schema}.sessions where id = %s", [escaped(session_id)])
+        return 0 if row is None else int(row[0])
+
+    def end_of(self, connection: PostgresConnection, session_id: str, epoch: int) -> int:
+        sql = (
+            f"select e.last from {self._schema}.events e join {self._schema}.sessions s on s.number = e.session "
+            "where s.id = %s and e.epoch <= %s order by e.last desc limit 1"
+        )
+        row = connection.row(sql, [escaped(session_id), epoch])
+        return 0 if row is None else int(row[0])
+
     def live(self, connection: PostgresConnection) -> list[NodeRecord]:
         sql = f"select {_COLUMNS} from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
         return [NodeRecord(*row) for row in connection.rows(sql)]

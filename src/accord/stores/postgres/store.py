@@ -250,6 +250,19 @@ class PostgresStore(PostgresWriter):
         """The node that owns the session, if its lease lasts; None for a free session and for an unknown one."""
         return await self._read_now(lambda connection: self._nodes.owner_of(connection, session_id))
 
+    async def epoch_of(self, session_id: str) -> int:
+        """The number of the last claim of a session; 0 for an unknown one."""
+        return await self._read_now(lambda connection: self._nodes.epoch_of(connection, session_id))
+
+    async def end_of(self, session_id: str, epoch: int) -> int:
+        """The position of the last event that was written by the claim `epoch`, or by an earlier one."""
+        return await self._read_now(lambda connection: self._nodes.end_of(connection, session_id, epoch))
+
+    @property
+    def lease_left_seconds(self) -> float:
+        """The rest of the lease of this process, by its own clock; 0 without one. Asks no database."""
+        return 0.0 if self._lease is None else self._lease.left_seconds
+
     async def nodes(self) -> list[NodeRecord]:
         """The nodes whose lease lasts, by name."""
         return await self._read_now(self._nodes.live)
