@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 
 import accord
 from tests.fleet.nodes import TestFleet
+from tests.forked_async import AwaitedProgram, serve_command
 from tests.limits import limit
+from tests.postgres import Database
 
-__all__ = ["address", "answer_to", "ended", "heard"]
+__all__ = ["address", "answer_to", "ended", "fleet_command", "heard"]
 
 
 def address(fleet: TestFleet, node: str) -> str:
@@ -37,3 +40,18 @@ async def answer_to(session: accord.client.Session, text: str) -> str:
             pass
     assert turn.stop_reason == "end_turn"
     return turn.answer
+
+
+async def fleet_command(database: Database, *arguments: str, **environment: str) -> tuple[int, str]:
+    """`accord fleet` with arguments: its exit status, and what it prints."""
+    process = await AwaitedProgram.start(
+        serve_command(),
+        ("accord", "fleet", *arguments),
+        env={"ACCORD_STORE": database.conninfo, "PATH": "", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    async with asyncio.timeout(limit(40.0)):
+        out, error = await process.communicate()
+    return process.returncode or 0, (out + error).decode()

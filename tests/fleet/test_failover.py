@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,8 +12,7 @@ import pytest
 
 import accord
 from tests.fleet.nodes import TOKEN, fleet_of
-from tests.fleet.talking import address, answer_to, ended, heard
-from tests.forked_async import AwaitedProgram, serve_command
+from tests.fleet.talking import address, answer_to, ended, fleet_command, heard
 from tests.limits import limit
 from tests.postgres import Database
 
@@ -80,20 +78,6 @@ async def test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes
         numbers = [row[0] for row in epochs]
         assert numbers == sorted(numbers)
         assert set(numbers) == {1, 2}
-
-
-async def fleet_command(database: Database, *arguments: str) -> tuple[int, str]:
-    process = await AwaitedProgram.start(
-        serve_command(),
-        ("accord", "fleet", *arguments),
-        env={"ACCORD_STORE": database.conninfo, "PATH": ""},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    async with asyncio.timeout(limit(40.0)):
-        out, error = await process.communicate()
-    return process.returncode or 0, (out + error).decode()
 
 
 async def test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over(

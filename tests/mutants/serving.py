@@ -369,4 +369,20 @@ MUTANTS = (
         "        after = 0 * end\n",
         f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
     ),
+    Mutant(
+        "fleet",
+        "a session is handed over while its turn runs",
+        "agent/shared_sessions.py",
+        "            if live.is_ready and live.runner.is_free and not",
+        "            if live.is_ready and not",
+        "tests/fleet/test_moves.py::test_a_session_is_moved_when_its_turn_is_over",
+    ),
+    Mutant(
+        "fleet",
+        "a node without a lease is ready",
+        "serve/fleet.py",
+        "        return self.store.lease_left_seconds > 0\n",
+        "        return bool(self._incarnations)\n",
+        "tests/fleet/test_readiness.py::test_a_node_is_ready_exactly_as_long_as_its_lease_lasts",
+    ),
 )

@@ -69,6 +69,7 @@ class Connections:
         self._sweeper: asyncio.Task[None] | None = None
         self._rechecked_at = time.monotonic()
         self.is_draining = False
+        self._moving: set[str] = set()
 
     @property
     def is_ready(self) -> bool:
@@ -79,12 +80,19 @@ class Connections:
         return len(self._all)
 
     @property
-    def gauges(self) -> dict[str, float]:
-        """The numbers of this moment, for the metrics."""
+    def metrics_text(self) -> str:
+        """The metrics, with the numbers of this moment."""
+        if self.fleet is None:
+            return self.metrics.text(self._gauges, {}, {})
+        return self.metrics.text(self._gauges, self.fleet.counters, self.fleet.store.statistics.errors)
+
+    @property
+    def _gauges(self) -> dict[str, float]:
         return {
             "connections": len(self._all),
             "links": sum(connection.links for connection in self._all.values()),
             "sessions": sum(rules.open_sessions for rules in self._rules.values()),
+            "running_turns": len(self._upstream.running),
             "waiting_bytes": sum(connection.streams.waiting_bytes for connection in self._all.values()),
             "draining": float(self.is_draining),
             **({} if self.fleet is None else self.fleet.gauges),
@@ -309,6 +317,22 @@ class Connections:
             self._hand_over(lambda _: True)
         working = self._working()
         return left or working or bool(self._upstream.running)
+
+    def move(self, session_id: str, node: str) -> None:
+        """Hand one session over when its turn is over; its clients go on at `node`."""
+        log.warning("session %s is to be handed over to node %s", session_id, node)
+        if session_id not in self._moving:
+            self._moving.add(session_id)
+            self._start_task(self._move(session_id, node))
+
+    async def _move(self, session_id: str, node: str) -> None:
+        try:
+            while any(each.watches({session_id}) for each in self._all.values()):
+                if self._hand_over(lambda each: each == session_id, node):
+                    return
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
+        finally:
+            self._moving.discard(session_id)
 
     def _at_work(self) -> set[str | None]:
         """The sessions that open requests name."""

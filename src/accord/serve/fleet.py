@@ -71,6 +71,12 @@ class FleetStore(Protocol):
     @property
     def lease_left_seconds(self) -> float: ...
 
+    @property
+    def failed_renewals(self) -> int: ...
+
+    @property
+    def statistics(self) -> Any: ...
+
     async def open(self) -> None: ...
 
     async def owner_of(self, session_id: str) -> Any: ...
@@ -136,6 +142,7 @@ class ServerFleet:
         it, "" for any."""
         self.forwarded_requests = 0
         self.relayed_sessions = 0
+        self._lost_sessions = 0
 
     def __repr__(self) -> str:
         return f"<fleet of node {self.name}>"
@@ -151,6 +158,19 @@ class ServerFleet:
             "nodes": len(self._nodes),
             "forwarded_requests": self.forwarded_requests,
             "relayed_sessions": self.relayed_sessions,
+            "lease_seconds": self.store.lease_left_seconds,
+        }
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """Counts since the start, for the metrics."""
+        statistics = self.store.statistics
+        return {
+            "lost_leases": max(len(self._incarnations) - 1, 0),
+            "lost_sessions": self._lost_sessions,
+            "failed_renewals": self.store.failed_renewals,
+            "commits": statistics.commits,
+            "commit_seconds": statistics.commit_seconds,
         }
 
     @property
@@ -228,7 +248,7 @@ class ServerFleet:
         own = self._nodes.get(self.name)
         if own is None and not self._asked_to_drain:
             await self.store.open()  # its lease has ended: it goes on under a new one
-            self._incarnations.add(self.store.incarnation)
+        self._incarnations |= {self.store.incarnation} - {""}
         if own is not None and own.draining and own.incarnation == self.store.incarnation and not self._asked_to_drain:
             self._asked_to_drain = True
             log.warning("node %s was asked to drain", self.name)
@@ -236,7 +256,8 @@ class ServerFleet:
                 callback()
 
     def _report_lost(self, session_ids: frozenset[str]) -> None:
-        log.error("the lease of node %s has ended: it lost %d sessions", self.name, len(session_ids))
+        log.error("node %s lost %d sessions", self.name, len(session_ids))
+        self._lost_sessions += len(session_ids)
         for callback in list(self.on_lost):
             callback(session_ids)
 

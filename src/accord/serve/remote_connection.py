@@ -234,8 +234,8 @@ class RemoteConnection:
         return {call.session_id for call in self._calls.values()}
 
     def watches(self, sessions: set[str]) -> bool:
-        """Whether its client has one of these open, and is here."""
-        return self.links > 0 and not sessions.isdisjoint(self._sessions)
+        """Whether its client has one of these open."""
+        return not sessions.isdisjoint(self._sessions)
 
     def moved(self, session_id: str, node: str) -> None:
         """Tell the node behind this connection that it may open a session elsewhere: on `node`, where one is named."""
@@ -394,6 +394,7 @@ class RemoteConnection:
     def detach(self) -> None:
         """Count a link that has ended."""
         self.links -= 1
+        self._metrics.lost_links += not self.end_reason
         if not self.links:
             self.detached_at = time.monotonic()
 

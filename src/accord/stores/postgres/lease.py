@@ -61,6 +61,7 @@ class NodeLease:
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.users = 0
         self.incarnation = ""
+        self.failed_renewals = 0
         self._previous = ""
         self._nodes = nodes
         self._record = record
@@ -295,6 +296,7 @@ class NodeLease:
                 )
         except StoreError as error:
             log.warning("a lease could not be renewed: %s", error)
+            self.failed_renewals += 1
             with self._state:
                 self._renew_at = time.monotonic() + self._seconds / 20
             return

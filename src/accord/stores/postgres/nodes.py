@@ -53,6 +53,8 @@ class NodeRecord(msgspec.Struct, frozen=True):
     is_live: bool = True
     sessions: int = 0
     """The sessions that it owns; counted by `PostgresStore.counts` and 0 elsewhere."""
+    is_gone: bool = False
+    """Whether its process seems to be gone although its lease lasts; found by `PostgresStore.counts`."""
 
 
 class Fence(NamedTuple):
@@ -272,4 +274,5 @@ class NodeTable:
             f"select {_COLUMNS}, true, (select count(*) from {self._schema}.sessions s where s.owner = n.incarnation) "
             f"from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
         )
-        return [NodeRecord(*row) for row in connection.rows(sql)]
+        nodes = [NodeRecord(*row) for row in connection.rows(sql)]
+        return [msgspec.structs.replace(node, is_gone=self._seems_dead(connection, node.incarnation)) for node in nodes]

@@ -263,6 +263,11 @@ class PostgresStore(PostgresWriter):
         """The rest of the lease of this process, by its own clock; 0 without one. Asks no database."""
         return 0.0 if self._lease is None else self._lease.left_seconds
 
+    @property
+    def failed_renewals(self) -> int:
+        """How often the lease of this process could not be renewed in time."""
+        return 0 if self._lease is None else self._lease.failed_renewals
+
     async def nodes(self) -> list[NodeRecord]:
         """The nodes whose lease lasts, by name."""
         return await self._read_now(self._nodes.live)

@@ -23,6 +23,7 @@ from accord.stores.postgres.lease import NodeLease, close_lease, open_lease
 from accord.stores.postgres.nodes import Fence, NodeRecord, NodeTable, OwnedBy, StaleClaim, StaleLease
 from accord.stores.postgres.schema import check_name, set_up
 from accord.stores.postgres.sessions import SessionTable
+from accord.stores.postgres.statistics import StoreStatistics
 from accord.stores.rounds import QueuedEvents, RoundWriter
 from accord.version import VERSION
 
@@ -68,6 +69,8 @@ class PostgresWriter(RoundWriter):
         self._local = threading.local()
         self._connections: list[PersistentConnection] = []
         self._is_set_up = False
+        self.statistics: StoreStatistics = StoreStatistics()
+        """Counts since the start."""
         # On the writing thread.
         self._lease: NodeLease | None = None
         self._claimed: Counter[str] = Counter()
@@ -104,7 +107,8 @@ class PostgresWriter(RoundWriter):
     # --- on a reading thread
 
     def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
-        return self._connect().run(lambda connection, _: job(connection))
+        with self.statistics.counting():
+            return self._connect().run(lambda connection, _: job(connection))
 
     def _end_reading(self) -> None:
         self._reader.shutdown()
@@ -129,7 +133,9 @@ class PostgresWriter(RoundWriter):
             if session_id in appends:
                 appends[session_id].queued.append(queued)
         if appends:
-            errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
+            with self.statistics.counting(commits=True):
+                errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
+        self.statistics.errors.update(error.reason for error in errors.values())
         for session_id, refusal in errors.items():
             if refusal.reason == "not_owned" and self._lease is not None:
                 self._lease.lose_one(session_id)
