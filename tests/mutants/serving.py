@@ -373,8 +373,8 @@ MUTANTS = (
         "fleet",
         "a session is handed over while its turn runs",
         "agent/shared_sessions.py",
-        "            if live.is_ready and live.runner.is_free and not",
-        "            if live.is_ready and not",
+        "            and live.runner.is_free\n            and not",
+        "            and not",
         "tests/fleet/test_moves.py::test_a_session_is_moved_when_its_turn_is_over",
     ),
     Mutant(

@@ -58,7 +58,7 @@ async def test_sigterm_lets_an_open_turn_come_to_its_end_and_refuses_new_connect
             with pytest.raises(ConnectionClosed) as closed:
                 await client.next()
             assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 1012
+            assert closed.value.rcvd.code == 4001
         assert await server.process.wait() == 0
 
 

@@ -63,6 +63,7 @@ __all__ = ["ConnectedAgent"]
 log = logging.getLogger("accord.client")
 
 T = TypeVar("T")
+_UNAVAILABLE = 503
 
 
 class ConnectedAgent:
@@ -436,7 +437,9 @@ class ConnectedAgent:
                 if not await retry.wait():
                     raise
             except ConnectFailed as error:
-                if not retry.is_running or is_refused(error) or not await retry.wait():
+                # 503: a server that is about to end, which the load balancer does not know yet.
+                is_late = retry.is_running or error.status == _UNAVAILABLE
+                if not is_late or is_refused(error) or not await retry.wait():
                     raise
             while left.connection.is_open and (turn := self._inbox.first_turn()) is not None:
                 await turn._wait_over()

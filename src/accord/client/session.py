@@ -8,7 +8,7 @@ import functools
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -71,6 +71,8 @@ __all__ = ["Listener", "Session"]
 
 log = logging.getLogger("accord.client")
 
+T = TypeVar("T")
+
 Listener: TypeAlias = Callable[[Event], object]
 """Gets every event of a session; must not block."""
 
@@ -102,7 +104,7 @@ class SessionAgent(Protocol):
     async def _attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process reopens it first."""
 
-    async def _elsewhere(self, ask: Callable[[], Awaitable[PromptAnswered]]) -> PromptAnswered:
+    async def _elsewhere(self, ask: Callable[[], Awaitable[T]]) -> T:
         """The result of `ask`, from another server where this one is about to end and refuses."""
 
     def _forget(self, session: Session) -> None: ...
@@ -202,7 +204,7 @@ class Session:
         """Send a prompt when the automaton allows it, and wait for the end of its turn."""
         try:
             self._check_open()
-            await self._agent._attend(self)
+            await self._agent._elsewhere(lambda: self._agent._attend(self))
             if turn._is_unwanted:
                 turn._finish("cancelled")
                 return

@@ -380,6 +380,7 @@ class Connections:
         """End all connections and their agents."""
         self.is_draining = True
         for connection in list(self._all.values()):
+            connection.is_draining = True
             connection.end("the server ends")
         if self._sweeper is not None:
             self._sweeper.cancel()
