@@ -160,7 +160,11 @@ async def check_log(database: Database, clients: list[Busy]) -> None:
     "trials",
     [
         pytest.param(1, marks=[pytest.mark.long, pytest.mark.timeout(limit(120))]),
-        *([pytest.param(TRIALS_BY_HAND, marks=pytest.mark.timeout(3600))] if TRIALS_BY_HAND else []),
+        *(
+            [pytest.param(TRIALS_BY_HAND, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
+            if TRIALS_BY_HAND
+            else []
+        ),
     ],
 )
 async def test_busy_clients_lose_no_turn_while_their_node_drains(

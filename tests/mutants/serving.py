@@ -341,8 +341,8 @@ MUTANTS = (
         "fleet",
         "a client does not go on at another node",
         "client/agent.py",
-        "                if not is_draining or not self._may_respawn or not self._launcher.can_reopen:\n",
-        "                if True:\n",
+        "        if not self._may_respawn or not self._launcher.can_reopen:\n            return False\n",
+        "        if self:\n            return False\n",
         f"{DRAIN}test_the_client_of_a_node_that_drains_goes_on_at_another_one_by_itself",
     ),
     Mutant(

@@ -29,6 +29,7 @@ from accord.connection import Connection
 from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import (
+    AccordError,
     AuthRequired,
     ConnectFailed,
     ConnectionLost,
@@ -430,20 +431,23 @@ class ConnectedAgent:
             left = self._connected()
             try:
                 return await ask()
-            except RequestError as error:
-                is_draining = isinstance(error.data, dict) and error.data.get("reason") == "draining"
-                if not is_draining or not self._may_respawn or not self._launcher.can_reopen:
-                    raise
-                if not await retry.wait():
-                    raise
-            except ConnectFailed as error:
-                # 503: a server that is about to end, which the load balancer does not know yet.
-                is_late = retry.is_running or error.status == _UNAVAILABLE
-                if not is_late or is_refused(error) or not await retry.wait():
+            except (RequestError, ConnectionLost, ConnectFailed) as error:
+                if not self._may_repeat(error, again=retry.is_running) or not await retry.wait():
                     raise
             while left.connection.is_open and (turn := self._inbox.first_turn()) is not None:
                 await turn._wait_over()
             await left.connection.close()
+
+    def _may_repeat(self, error: AccordError, *, again: bool) -> bool:
+        """Whether nothing was done for a request that another server may take."""
+        if not self._may_respawn or not self._launcher.can_reopen:
+            return False
+        if isinstance(error, RequestError):
+            return isinstance(error.data, dict) and error.data.get("reason") == "draining"
+        if isinstance(error, ConnectFailed):
+            # 503: a server that is about to end, which the load balancer does not know yet.
+            return (again or error.status == _UNAVAILABLE) and not is_refused(error)
+        return isinstance(error, ConnectionLost) and error.unsent
 
     # --- requests
 

@@ -248,10 +248,10 @@ class RemoteTransport:
             ConnectionLost: The link is gone for good, or this end was closed.
         """
         if self._closed or self._ended:
-            raise self._loss()
+            raise self._unsent()
         if self._queue.waiting or not self._fits(len(text)):
             if not await self._queue.wait(text):
-                raise self._loss()
+                raise self._unsent()
             self._unyielded_bytes = 0
         else:
             self._put(text)
@@ -295,6 +295,11 @@ class RemoteTransport:
         self._queue.advance()
         if not self._outgoing_bytes:
             self._flushed.set()
+
+    def _unsent(self) -> ConnectionLost:
+        loss = self._loss()
+        loss.unsent = True
+        return loss
 
     def _loss(self) -> ConnectionLost:
         if isinstance(self._failure, ConnectionLost):
