@@ -426,13 +426,16 @@ class ConnectedAgent:
             RequestError: It was refused, and no connection can be made again.
             ConnectFailed: No other server took it in time.
         """
-        retry = Retry(self._deadlines.reconnect_seconds)
+        retry, leaves = Retry(self._deadlines.reconnect_seconds), False
         while True:
             left = self._connected()
             try:
                 return await ask()
             except (RequestError, ConnectionLost, ConnectFailed) as error:
-                if not self._may_repeat(error, again=retry.is_running) or not await retry.wait():
+                # 503: a server that is about to end, which the load balancer does not know yet.
+                leaves = leaves or not isinstance(error, ConnectFailed) or error.status == _UNAVAILABLE
+                # Once in any case: the balancer may have chosen a server that ended in this moment.
+                if not self._may_repeat(error, again=leaves or not retry.is_running) or not await retry.wait():
                     raise
             while left.connection.is_open and (turn := self._inbox.first_turn()) is not None:
                 await turn._wait_over()
@@ -445,8 +448,7 @@ class ConnectedAgent:
         if isinstance(error, RequestError):
             return isinstance(error.data, dict) and error.data.get("reason") == "draining"
         if isinstance(error, ConnectFailed):
-            # 503: a server that is about to end, which the load balancer does not know yet.
-            return (again or error.status == _UNAVAILABLE) and not is_refused(error)
+            return again and self._launcher.address is not None and not is_refused(error)
         return isinstance(error, ConnectionLost) and error.unsent
 
     # --- requests

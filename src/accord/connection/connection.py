@@ -375,7 +375,10 @@ class Connection:
 
     def _check_open(self) -> None:
         if self._lost is not None:
-            raise copy.copy(self._lost)  # each caller gets its own, with its own traceback
+            lost = copy.copy(self._lost)  # each caller gets its own, with its own traceback
+            if isinstance(lost, ConnectionLost):
+                lost.unsent = True
+            raise lost
 
     def _check_method(self, method: Method) -> None:
         edition = self.edition
