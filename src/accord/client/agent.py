@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import functools
 import logging
@@ -384,7 +385,7 @@ class ConnectedAgent:
         connected = self._connected()
         if connected.connection.is_open and self._attended.get(session.id) is connected:
             return
-        async with self._reviving:
+        async with self._before_sending():
             await self._revive()
             connected = self._connected()
             if self._attended.get(session.id) is connected:
@@ -400,8 +401,18 @@ class ConnectedAgent:
     async def _be_there(self) -> None:
         """Ensure that the agent is connected, for requests that need no open session."""
         if not self._connected().connection.is_open:
-            async with self._reviving:
+            async with self._before_sending():
                 await self._revive()
+
+    @contextlib.asynccontextmanager
+    async def _before_sending(self) -> AsyncIterator[None]:
+        """One such block at a time; a link that is lost in it is lost before the request that it prepares."""
+        try:
+            async with self._reviving:
+                yield
+        except ConnectionLost as error:
+            error.unsent = True
+            raise
 
     async def _revive(self) -> None:
         if self._connected().connection.is_open:
@@ -449,7 +460,7 @@ class ConnectedAgent:
             return isinstance(error.data, dict) and error.data.get("reason") == "draining"
         if isinstance(error, ConnectFailed):
             return again and self._launcher.address is not None and not is_refused(error)
-        return isinstance(error, ConnectionLost) and error.unsent
+        return isinstance(error, ConnectionLost) and error.unsent and self._launcher.address is not None
 
     # --- requests
 

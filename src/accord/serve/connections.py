@@ -365,8 +365,7 @@ class Connections:
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
-        # A client that lost its link gets the messages that it missed from the log, when it loads the session.
-        left_at = time.monotonic() - (0.0 if self.fleet is not None else RETURN_SECONDS)
+        left_at = time.monotonic() - RETURN_SECONDS
         running = self._upstream.running
         working = {
             each for each in self._all.values() if each.is_busy or each.has_unread(left_at) or each.watches(running)
