@@ -177,22 +177,16 @@ def named_in_the_guide() -> set[str]:
     return set(re.findall(r"^\| `(accord_\w+)` \| (?:counter|gauge) \|", page, re.MULTILINE))
 
 
-async def test_the_metrics_have_exactly_the_names_of_the_guide(pair: SharedFleet) -> None:
-    async with httpx2.AsyncClient(timeout=limit(20.0)) as http:
-        text = (await http.get(pair.address("b", "http").replace("/acp", "/metrics"))).text
-    assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) == named_in_the_guide()
-    values = dict(re.findall(r'^(accord_\w+)\{node="b"\} (\S+)$', text, re.MULTILINE))
-    assert 0 < float(values["accord_lease_seconds"]) <= 20
-    assert float(values["accord_commits_total"]) > 0 < float(values["accord_commit_seconds_total"])
-    assert float(values["accord_running_turns"]) == float(values["accord_lost_sessions_total"]) == 0
-
-
-async def test_metrics_count_the_turns_that_run(pair: SharedFleet) -> None:
-    async with accord.connect(pair.address("a"), token=pair.tokens["ada"]) as agent:
+async def test_the_metrics_have_exactly_the_names_of_the_guide_and_count_what_runs(pair: SharedFleet) -> None:
+    async with accord.connect(pair.address("b"), token=pair.tokens["ada"]) as agent:
         session = await agent.new_session(cwd=pair.root)
         async with session.prompt("until counted") as turn:
             await heard(turn, "begun")
             async with httpx2.AsyncClient(timeout=limit(20.0)) as http:
-                text = (await http.get(pair.address("a", "http").replace("/acp", "/metrics"))).text
+                text = (await http.get(pair.address("b", "http").replace("/acp", "/metrics"))).text
             Path(pair.root, "counted").touch()
-    assert 'accord_running_turns{node="a"} 1' in text
+    assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) == named_in_the_guide()
+    values = dict(re.findall(r'^(accord_\w+)\{node="b"\} (\S+)$', text, re.MULTILINE))
+    assert 0 < float(values["accord_lease_seconds"]) <= 20
+    assert float(values["accord_commits_total"]) > 0 < float(values["accord_commit_seconds_total"])
+    assert (float(values["accord_running_turns"]), float(values["accord_lost_sessions_total"])) == (1, 0)

@@ -340,9 +340,9 @@ MUTANTS = (
     Mutant(
         "fleet",
         "a client does not go on at another node",
-        "client/agent.py",
-        "        if not self._may_respawn or not self._launcher.can_reopen:\n            return False\n",
-        "        if self:\n            return False\n",
+        "client/repeated_request.py",
+        "    if not agent._may_respawn or not launcher.can_reopen:  # noqa: SLF001\n",
+        "    if agent:\n",
         f"{DRAIN}test_the_client_of_a_node_that_drains_goes_on_at_another_one_by_itself",
     ),
     Mutant(
@@ -356,7 +356,7 @@ MUTANTS = (
     Mutant(
         "fleet",
         "a watcher that was led to another node misses what happened meanwhile",
-        "serve/session_relay.py",
+        "serve/followed_sessions.py",
         '"_meta": {"accord": {"after": after}}}\n',
         "}\n",
         f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
@@ -364,7 +364,7 @@ MUTANTS = (
     Mutant(
         "fleet",
         "a watcher that was led to another node gets everything again",
-        "serve/session_relay.py",
+        "serve/followed_sessions.py",
         "        after = min(end, self._ends.get(session_id, end))\n",
         "        after = 0 * end\n",
         f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",

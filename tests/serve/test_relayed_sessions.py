@@ -7,7 +7,8 @@ from typing import Any
 
 from accord.serve.principals import Principal
 from accord.serve.relay_ends import NodeLink
-from accord.serve.session_relay import SessionRelay, _Opening
+from accord.serve.relayed_requests import Opening
+from accord.serve.session_relay import SessionRelay
 from accord.transport.memory import memory_pair
 from accord.transport.routing import Envelope
 
@@ -20,7 +21,7 @@ def link_to(name: str) -> NodeLink:
 
 def answered(relay: SessionRelay, method: str, link: NodeLink | None, session_id: str = "s1") -> None:
     message = Envelope("request", 1, method, session_id)
-    relay._placed(_Opening(b"{}", message, 0.0, link), is_open=True)
+    relay._placed(Opening(b"{}", message, 0.0, link), is_open=True)
 
 
 class NoStore:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.kept_sessions import SessionList, learned, outlined, replayed, restored
+from accord.agent.kept_sessions import SessionList, cursor_of, learned, outlined, reopened, restored
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
@@ -30,7 +30,7 @@ from accord.session.client_requests import (
     SessionOpened,
     SessionsListed,
 )
-from accord.session.dialect import Dialect, UpdateEncoder
+from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
 from accord.session.turn_io import ClientLost, CloseRequested
@@ -224,13 +224,7 @@ class SessionRegistry:
         try:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(request.session_id), roots, request.meta)
-            await self._replay_history(
-                live,
-                store,
-                await restored(live.session, store, heal=first),
-                replay=request.replay,
-                after=_cursor_of(request),
-            )
+            await self._replay_history(live, store, await restored(live.session, store, heal=first), request)
             return await self._open(live, servers, known=True)
         except BaseException:
             await asyncio.shield(self._release(request.session_id))
@@ -239,7 +233,7 @@ class SessionRegistry:
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
         live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
-        await self._replay_history(live, store, await restored(live.session, store, heal=False), replay=request.replay)
+        await self._replay_history(live, store, await restored(live.session, store, heal=False), request)
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
@@ -253,7 +247,7 @@ class SessionRegistry:
                 await publisher.replay([live.runner.snapshot], publisher.encoder)
             else:
                 store, outline = self._store, await outlined(self._store, live.session.id)
-                await self._replay_history(live, store, outline, replay=request.replay, after=_cursor_of(request))
+                await self._replay_history(live, store, outline, request)
             return await self._answer(live, known=True)
         except BaseException:
             publisher.release()
@@ -279,43 +273,21 @@ class SessionRegistry:
         asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
         return opened
 
-    async def _replay_history(
-        self, live: OpenSession, store: Store, outline: Outline, *, replay: bool, after: int | None = None
-    ) -> None:
-        """Replay the conversation, or what is behind a position, or only let the encoder learn it; then the state."""
+    async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, request: ReopenSession) -> None:
+        """Replay what the client asks for, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
         publisher = live.session._publisher
         encoder = dialect.encoder(client.capabilities)
         encoder.client_terminals |= publisher.encoder.client_terminals
-        if after is not None:
-            await self._replay_missed(live, store, encoder, after)
-        else:
-            await self._replay_entries(live, store, outline, encoder, replay=replay)
-        await publisher.replay([live.runner.snapshot], encoder)
-
-    async def _replay_entries(
-        self, live: OpenSession, store: Store, outline: Outline, encoder: UpdateEncoder, *, replay: bool
-    ) -> None:
-        session = live.session
-        async for events in replayed(store, session.id, outline):
-            if replay:
-                await session._publisher.replay(events, encoder)
-            else:
-                for event in events:
-                    encoder.encode(event)
-            if session.id not in self._live:
-                # Only a client that has it open can still get chunks of an earlier message.
-                encoder.forget_messages()
-
-    async def _replay_missed(self, live: OpenSession, store: Store, encoder: UpdateEncoder, after: int) -> None:
-        """Replay the events behind a position as they were sent: the client may have the first part of an entry."""
-        position = 0
-        while page := await store.read_page(live.session.id, position):
-            known = page[: max(after - position, 0)]
+        after = cursor_of(request)
+        async for known, sent in reopened(store, live.session.id, outline, replay=request.replay, after=after):
             for event in known:
                 encoder.encode(event)
-            await live.session._publisher.replay(page[len(known) :], encoder)
-            position += len(page)
+            await publisher.replay(sent, encoder)
+            if after is None and live.session.id not in self._live:
+                # Only a client that has it open can still get chunks of an earlier message.
+                encoder.forget_messages()
+        await publisher.replay([live.runner.snapshot], encoder)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -501,10 +473,3 @@ class SessionRegistry:
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing")
         return self._store
-
-
-def _cursor_of(request: ReopenSession) -> int | None:
-    """The position up to which the client has the conversation; None where it does not say."""
-    given = (request.meta or {}).get("accord")
-    after = given.get("after") if isinstance(given, dict) else None
-    return after if type(after) is int and after >= 0 else None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from accord.client.deadline import Deadlines
 from accord.client.inbox import ExtensionCallback, Inbox, reopen
 from accord.client.launch import AgentLauncher, absolute_path
-from accord.client.login import LoginCallback, choose, run_in_terminal
+from accord.client.login import LoginCallback, choose, method_of, run_in_terminal
 from accord.client.negotiate import (
     AgentConnection,
     StartAttempt,
@@ -24,21 +23,13 @@ from accord.client.negotiate import (
     negotiate,
     proposals_for_dialect,
 )
+from accord.client.repeated_request import before_sending, elsewhere
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
 from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
-from accord.errors import (
-    AccordError,
-    AuthRequired,
-    ConnectFailed,
-    ConnectionLost,
-    FrameError,
-    LocalProtocolError,
-    RequestError,
-    TransportError,
-)
+from accord.errors import AuthRequired, ConnectionLost, FrameError, LocalProtocolError, TransportError
 from accord.json_values import JsonValue
 from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.client_requests import (
@@ -58,14 +49,11 @@ from accord.session.client_requests import (
 )
 from accord.session.dialect import Dialect, proposals_for
 from accord.telemetry import OperationSpan, call_span, extension_params
-from accord.transport.remote import LinkReport, Retry, is_refused
+from accord.transport.remote import LinkReport
 
 __all__ = ["ConnectedAgent"]
 
 log = logging.getLogger("accord.client")
-
-T = TypeVar("T")
-_UNAVAILABLE = 503
 
 
 class ConnectedAgent:
@@ -246,13 +234,8 @@ class ConnectedAgent:
             AuthRequired: Log in first; `auth_methods` says how.
         """
         place, extra = absolute_path(cwd), [absolute_path(each) for each in additional_directories]
-
-        async def ask() -> SessionOpened:
-            await self._be_there()
-            opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
-            return opened
-
-        opened = await self._elsewhere(ask)
+        request = NewSession(place, extra, list(mcp_servers), meta)
+        opened = await elsewhere(self, lambda: self._begun(request))
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -287,8 +270,7 @@ class ConnectedAgent:
 
     async def fork_session(self, session: Session) -> Session:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
-        await self._be_there()
-        opened: SessionOpened = await self._gated(
+        opened = await self._begun(
             ForkSession(session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers])
         )
         return self._begin(opened, session.cwd, session.additional_directories, session.mcp_servers)
@@ -304,8 +286,7 @@ class ConnectedAgent:
         cursor: str | None = None
         cursors: set[str] = set()
         while True:
-            await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute_path(cwd), cursor))
+            page: SessionsListed = await self._begun(ListSessions(None if cwd is None else absolute_path(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
@@ -319,8 +300,7 @@ class ConnectedAgent:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        await self._be_there()
-        await self._gated(DeleteSession(session_id))
+        await self._begun(DeleteSession(session_id))
 
     async def _reopen(
         self,
@@ -344,7 +324,7 @@ class ConnectedAgent:
                 raise
             return session
 
-        return await self._elsewhere(ask)
+        return await elsewhere(self, ask)
 
     async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
         request = ReopenSession(
@@ -374,6 +354,10 @@ class ConnectedAgent:
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
+    async def _begun(self, request: Any) -> Any:
+        await self._be_there()
+        return await self._gated(request)
+
     # --- loss and restart
 
     async def _attend(self, session: Session) -> None:
@@ -385,7 +369,7 @@ class ConnectedAgent:
         connected = self._connected()
         if connected.connection.is_open and self._attended.get(session.id) is connected:
             return
-        async with self._before_sending():
+        async with before_sending(self._reviving):
             await self._revive()
             connected = self._connected()
             if self._attended.get(session.id) is connected:
@@ -395,31 +379,19 @@ class ConnectedAgent:
             session._reopened(connected.dialect)
             self._inbox.add(session)
             session._opened(await self._reopen_as_able(session, replay=False))
-            # A login in between may have started it once more.
-            self._attended[session.id] = self._connected()
+            self._attended[session.id] = self._connected()  # a login in between may have started it once more
 
     async def _be_there(self) -> None:
         """Ensure that the agent is connected, for requests that need no open session."""
         if not self._connected().connection.is_open:
-            async with self._before_sending():
+            async with before_sending(self._reviving):
                 await self._revive()
-
-    @contextlib.asynccontextmanager
-    async def _before_sending(self) -> AsyncIterator[None]:
-        """One such block at a time; a link that is lost in it is lost before the request that it prepares."""
-        try:
-            async with self._reviving:
-                yield
-        except ConnectionLost as error:
-            error.unsent = True
-            raise
 
     async def _revive(self) -> None:
         if self._connected().connection.is_open:
             return
         if self._watcher is not None:
-            # Closing gives the reason, and ends the services of the old process first.
-            await self._watcher
+            await self._watcher  # which gives the reason, and ends the services of the old process first
         reason = self._lost or ConnectionLost("the agent is gone")
         if self._is_closed or not self._may_respawn or not self._launcher.can_reopen:
             raise copy.copy(reason)
@@ -428,39 +400,8 @@ class ConnectedAgent:
         self.respawns += 1
         self.on_respawn(reason)
 
-    async def _elsewhere(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """The result of `ask`, from another server where this one is about to end and refuses.
-
-        Nothing was done for what is refused so. The turns that run there come to their end before.
-
-        Raises:
-            RequestError: It was refused, and no connection can be made again.
-            ConnectFailed: No other server took it in time.
-        """
-        retry, leaves = Retry(self._deadlines.reconnect_seconds), False
-        while True:
-            left = self._connected()
-            try:
-                return await ask()
-            except (RequestError, ConnectionLost, ConnectFailed) as error:
-                # 503: a server that is about to end, which the load balancer does not know yet.
-                leaves = leaves or not isinstance(error, ConnectFailed) or error.status == _UNAVAILABLE
-                # Once in any case: the balancer may have chosen a server that ended in this moment.
-                if not self._may_repeat(error, again=leaves or not retry.is_running) or not await retry.wait():
-                    raise
-            while left.connection.is_open and (turn := self._inbox.first_turn()) is not None:
-                await turn._wait_over()
-            await left.connection.close()
-
-    def _may_repeat(self, error: AccordError, *, again: bool) -> bool:
-        """Whether nothing was done for a request that another server may take."""
-        if not self._may_respawn or not self._launcher.can_reopen:
-            return False
-        if isinstance(error, RequestError):
-            return isinstance(error.data, dict) and error.data.get("reason") == "draining"
-        if isinstance(error, ConnectFailed):
-            return again and self._launcher.address is not None and not is_refused(error)
-        return isinstance(error, ConnectionLost) and error.unsent and self._launcher.address is not None
+    async def _elsewhere(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+        return await elsewhere(self, ask)
 
     # --- requests
 
@@ -498,12 +439,8 @@ class ConnectedAgent:
             ValueError: There is no such method.
             ConnectFailed: The login program failed.
         """
-        method = next((each for each in self.auth_methods if each.id == method_id), None)
-        if method is None:
-            known = ", ".join(each.id for each in self.auth_methods) or "none"
-            raise ValueError(f"the agent has no login {method_id!r}; it has {known}")
         async with self._reviving:
-            await self._login(method)
+            await self._login(method_of(self.auth_methods, method_id))
 
     async def _login(self, method: AuthMethod) -> None:
         if method.type != "terminal":

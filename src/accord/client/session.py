@@ -8,7 +8,7 @@ import functools
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -71,8 +71,6 @@ __all__ = ["Listener", "Session"]
 
 log = logging.getLogger("accord.client")
 
-T = TypeVar("T")
-
 Listener: TypeAlias = Callable[[Event], object]
 """Gets every event of a session; must not block."""
 
@@ -104,9 +102,7 @@ class SessionAgent(Protocol):
     async def _attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process reopens it first."""
 
-    async def _elsewhere(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """The result of `ask`, from another server where this one is about to end and refuses."""
-
+    async def _elsewhere(self, ask: Callable[[], Awaitable[Any]]) -> Any: ...
     def _forget(self, session: Session) -> None: ...
 
 
@@ -216,8 +212,7 @@ class Session:
             turn._sent()
             prompt = Prompt(self.id, turn.prompt, turn.meta)
             turn._span = self._agent._prompt_span(prompt)
-            inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
-            answer: PromptAnswered = await self._prompt(turn, prompt, inserted)
+            answer = await self._agent._elsewhere(functools.partial(self._ask, turn, prompt))
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -241,25 +236,17 @@ class Session:
             self._feed(Abandoned(turn))
             turn._end_span()
 
-    async def _prompt(
-        self, turn: Turn, prompt: Prompt, inserted: Callable[[PromptAnswered], None] | None
-    ) -> PromptAnswered:
-        """Send a prompt until a server takes it: one that is about to end refuses it, and another one has the session.
-
-        Nothing was done for a prompt that was refused so, and no other is sent twice.
-        """
-
-        async def ask() -> PromptAnswered:
-            await self._agent._attend(self)
-            turn._is_moving = False
-            try:
-                answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
-            except RequestError:
-                turn._is_moving = True
-                raise
-            return answer
-
-        return await self._agent._elsewhere(ask)
+    async def _ask(self, turn: Turn, prompt: Prompt) -> PromptAnswered:
+        """Send a prompt where the session is open now."""
+        await self._agent._attend(self)
+        turn._is_moving = False
+        inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
+        try:
+            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+        except RequestError:
+            turn._is_moving = True  # until another server takes it, or the turn ends with this error
+            raise
+        return answer
 
     def _inserted(self, turn: Turn, answer: PromptAnswered) -> None:
         """The prompt's message is inserted: reports behind the answer, also those of the same read, are its own."""

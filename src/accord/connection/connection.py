@@ -376,8 +376,7 @@ class Connection:
     def _check_open(self) -> None:
         if self._lost is not None:
             lost = copy.copy(self._lost)  # each caller gets its own, with its own traceback
-            if isinstance(lost, ConnectionLost):
-                lost.unsent = True
+            lost.unsent = True  # type: ignore[attr-defined]
             raise lost
 
     def _check_method(self, method: Method) -> None:

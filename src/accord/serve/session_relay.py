@@ -15,17 +15,18 @@ import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from accord.agent.request_errors import DRAINING, SESSION_LOST, lost_session, store_error
-from accord.errors import InternalError, RequestError, SessionInUse, StoreError, TransportError
+from accord.errors import RequestError, SessionInUse, StoreError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.fleet import Node, ServerFleet
+from accord.serve.followed_sessions import FollowedSessions
 from accord.serve.message_text import MOVED_METHOD, changed, params_of
 from accord.serve.principals import Principal
 from accord.serve.relay_ends import QUEUE_BYTES, LocalEnd, NodeLink, open_link
+from accord.serve.relayed_requests import Opening, RelayedCall, reason_of, says_elsewhere
 from accord.time_scale import scaled
 from accord.transport import Transport
 from accord.transport.remote import LinkReport
@@ -43,7 +44,6 @@ __all__ = ["SessionRelay"]
 
 log = logging.getLogger("accord.serve")
 
-RETRY_SECONDS = 0.2
 # Beyond the lease of an owner that died: for the claim, and for a database that is slow.
 CLAIM_SECONDS = scaled(5.0)
 MAX_RETRY_SECONDS = 1.0
@@ -53,41 +53,6 @@ _OWN = "_accord-fleet/follow/"
 """The beginning of the ids of requests that the client has not sent."""
 _PLACED = OPENING_METHODS | CLOSING_METHODS
 """Requests that may name a session of which this connection knows nothing yet."""
-
-
-@dataclass(eq=False)
-class _Opening:
-    """A request that is placed: sent to the agent of this node, or to the owner of its session."""
-
-    text: bytes
-    message: Envelope
-    deadline: float
-    link: NodeLink | None = None
-    pause_seconds: float = RETRY_SECONDS
-    refusal: bytes | None = None
-    """The last answer that says that the session is in use."""
-    is_shown: bool = False
-    """Whether a part of the session was sent to the client: then it cannot be tried again elsewhere."""
-    follows: bool = False
-    """Whether it is the relay's own request, for a session that has left its node."""
-    node: str = ""
-    """The node that is to have the session, where one was named."""
-
-    @property
-    def may_be_repeated(self) -> bool:
-        """Whether another node may do it too, although the first one may have done it before it was lost."""
-        return not self.is_shown and self.message.method not in CREATING_METHODS
-
-    @property
-    def session_id(self) -> str:
-        return self.message.session_id or ""
-
-
-class _Call(NamedTuple):
-    """A request at another node; one that is about to end refuses it."""
-
-    link: NodeLink
-    text: bytes
 
 
 class SessionRelay:
@@ -106,16 +71,11 @@ class SessionRelay:
         """The sessions of this client that other nodes own."""
         self._lost: set[str] = set()
         """Sessions whose node is gone, and that were not opened again."""
-        self._opened: dict[str, dict[str, Any]] = {}
-        """The params that reopen each open session of this client, here or at another node."""
-        self._epochs: dict[str, int] = {}
-        """The claim of each under which the client has all its events."""
-        self._ends: dict[str, int] = {}
-        """The positions up to which the client has the events of sessions whose links broke."""
+        self._followed_sessions = FollowedSessions(fleet.store)
         self._followed = 0
-        self._calls: dict[RequestId, _Call] = {}
+        self._calls: dict[RequestId, RelayedCall] = {}
         """The client's requests that other nodes have to answer."""
-        self._openings: dict[RequestId, _Opening] = {}
+        self._openings: dict[RequestId, Opening] = {}
         self._waiting: dict[str, deque[bytes]] = {}
         """Messages of sessions that are being opened, until their node is known."""
         self._waiting_bytes = 0
@@ -189,7 +149,7 @@ class SessionRelay:
                 await self._refuse(message.id, lost_session(session_id))
             return
         if link is not None and message.kind == "request":
-            self._calls[message.id] = _Call(link, text)
+            self._calls[message.id] = RelayedCall(link, text)
             if message.method in _PLACED:
                 # Its owner may have lost it: then it is placed anew.
                 self._openings[message.id] = self._new_opening(text, message, link)
@@ -220,8 +180,8 @@ class SessionRelay:
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self._fleet.store.lease_seconds + CLAIM_SECONDS
 
-    def _new_opening(self, text: bytes, message: Envelope, link: NodeLink | None = None) -> _Opening:
-        return _Opening(text, message, self._deadline(), link)
+    def _new_opening(self, text: bytes, message: Envelope, link: NodeLink | None = None) -> Opening:
+        return Opening(text, message, self._deadline(), link)
 
     def _begin_opening(self, text: bytes, message: Envelope) -> None:
         opening = self._new_opening(text, message)
@@ -229,7 +189,7 @@ class SessionRelay:
         self._waiting[opening.session_id] = deque()
         self._start(self._place(opening))
 
-    async def _place(self, opening: _Opening) -> None:
+    async def _place(self, opening: Opening) -> None:
         """Send the request to the node that owns its session, or to the agent here, which may claim it."""
         try:
             owner = await self._place_of(opening)
@@ -241,7 +201,8 @@ class SessionRelay:
             return
         link = None
         if owner is not None:
-            if opening.refusal is not None and opening.link is not None and opening.link.node == owner.incarnation:
+            asked = None if opening.link is None or opening.follows else opening.link.node
+            if opening.refusal is not None and asked == owner.incarnation:
                 await self._give_up(opening)  # its owner itself refuses: it has it open in another edition
                 return
             if owner.draining:
@@ -253,20 +214,20 @@ class SessionRelay:
             # Without a link the owner may be dead, and the claim of the agent here succeeds when that is certain.
         opening.link = link
         if link is not None:
-            self._calls[opening.message.id] = _Call(link, opening.text)
+            self._calls[opening.message.id] = RelayedCall(link, opening.text)
         await self._to(link, opening.text)
 
-    async def _place_of(self, opening: _Opening) -> Node | None:
+    async def _place_of(self, opening: Opening) -> Node | None:
         """The other node that has a session, or is to have it; None for this one."""
         store = self._fleet.store
         if opening.follows:
-            await self._set_cursor(opening)
+            await self._followed_sessions.set_cursor(opening)
         node: Node | None = await store.owner_of(opening.session_id)
         if node is None and opening.node:
             node = await self._fleet.node(opening.node)
         return None if node is None or node.incarnation == store.incarnation else node
 
-    async def _place_again(self, opening: _Opening) -> None:
+    async def _place_again(self, opening: Opening) -> None:
         await asyncio.sleep(opening.pause_seconds)
         opening.pause_seconds = min(opening.pause_seconds * 2, MAX_RETRY_SECONDS)
         if asyncio.get_running_loop().time() < opening.deadline:
@@ -274,7 +235,7 @@ class SessionRelay:
         else:
             await self._give_up(opening)
 
-    async def _give_up(self, opening: _Opening) -> None:
+    async def _give_up(self, opening: Opening) -> None:
         if opening.follows or opening.refusal is None:
             await self._fail(opening, SessionInUse(opening.session_id))
             return
@@ -282,7 +243,7 @@ class SessionRelay:
             await self._client.send(opening.refusal)
         self._placed(opening, is_open=False)
 
-    async def _fail(self, opening: _Opening, error: RequestError) -> None:
+    async def _fail(self, opening: Opening, error: RequestError) -> None:
         if opening.follows:
             self._lost.add(opening.session_id)
         else:
@@ -294,19 +255,16 @@ class SessionRelay:
         opening = self._openings.get(message.id)
         if opening is None or opening.link is not link:
             return not str(message.id).startswith(_OWN)
-        if message.is_error and (opening.follows or (not opening.is_shown and _may_be_repeated(text))):
-            if not opening.follows or _may_be_repeated(text):
-                opening.refusal = bytes(text)
-                self._waiting.setdefault(opening.session_id, deque())
-                self._route(opening.session_id, None)
-                self._start(self._place_again(opening))
-            else:
-                self._start(self._fail(opening, InternalError()))
+        if message.is_error and (opening.follows or (not opening.is_shown and says_elsewhere(text))):
+            opening.refusal = bytes(text)
+            self._waiting.setdefault(opening.session_id, deque())
+            self._route(opening.session_id, None)
+            self._start(self._place_again(opening))
             return False
         self._placed(opening, is_open=not message.is_error, made=message.session_id)
         return not opening.follows
 
-    def _placed(self, opening: _Opening, *, is_open: bool, made: str | None = None) -> None:
+    def _placed(self, opening: Opening, *, is_open: bool, made: str | None = None) -> None:
         """End an opening: the messages that waited for the session go to its node."""
         self._openings.pop(opening.message.id, None)
         method, link = opening.message.method, opening.link
@@ -314,13 +272,10 @@ class SessionRelay:
             session_id = made if method in CREATING_METHODS and made else opening.session_id
             self._lost.discard(session_id)
             self._route(session_id, None if link is None or link.is_over else link)
-            if not opening.follows:
-                self._opened[session_id] = {**params_of(opening.text), "sessionId": session_id}
-            self._start(self._note_epoch(session_id))
+            self._start(self._followed_sessions.note(session_id, opening))
         elif is_open:
             self._route(opening.session_id, None)
-            for known in (self._opened, self._epochs, self._ends):
-                known.pop(opening.session_id, None)
+            self._followed_sessions.forget(opening.session_id)
         if opening.session_id in self._waiting:
             self._start(self._catch_up(opening.session_id))
 
@@ -356,29 +311,18 @@ class SessionRelay:
 
     # --- following a session
 
-    def _openings_of(self, session_id: str) -> list[_Opening]:
+    def _openings_of(self, session_id: str) -> list[Opening]:
         return [each for each in self._openings.values() if each.session_id == session_id]
 
-    async def _note_epoch(self, session_id: str) -> None:
-        """From now on the client gets what the present owner writes."""
-        try:
-            self._epochs[session_id] = await self._fleet.store.epoch_of(session_id)
-            self._ends.pop(session_id, None)
-        except StoreError as error:
-            log.warning("the claim on a session could not be read: %s", error)
-
     def _follow_lost(self, session_ids: frozenset[str]) -> None:
-        for session_id in session_ids & self._opened.keys():
-            if session_id not in self._routes:
-                self._follow(session_id)
+        for session_id in set(self._followed_sessions.among(session_ids)) - self._routes.keys():
+            self._follow(session_id)
 
     def _follow_moved(self, session_id: str, node: str | None) -> None:
-        if session_id not in self._opened or session_id in self._routes:
-            return
-        if node is None:
+        if self._followed_sessions.among([session_id]) and session_id not in self._routes:
             self._waiting.setdefault(session_id, deque())  # for its release
-        else:
-            self._follow(session_id, node)
+            if node is not None:
+                self._follow(session_id, node)
 
     def _follow(self, session_id: str, node: str = "") -> None:
         """A session has left its node: reopen it where it is next, and send the client what it missed meanwhile."""
@@ -386,7 +330,7 @@ class SessionRelay:
         openings = self._openings_of(session_id)
         if any(each.follows for each in openings):
             return
-        if openings or self._fleet.is_draining or session_id not in self._opened or session_id not in self._epochs:
+        if openings or self._fleet.is_draining or session_id not in self._followed_sessions:
             self._lost.add(session_id)
             # The client itself reopens it where there is another opening.
             if session_id in self._waiting and not openings:
@@ -404,22 +348,9 @@ class SessionRelay:
         link = self._links.get(incarnation)
         for session_id in () if link is None else link.sessions:
             if report.kind == "lost":
-                self._start(self._note_end(session_id))
+                self._start(self._followed_sessions.note_end(session_id))
             elif report.kind == "resumed":
-                self._ends.pop(session_id, None)
-
-    async def _note_end(self, session_id: str) -> None:
-        with contextlib.suppress(StoreError):
-            self._ends[session_id] = await self._fleet.store.end_of(session_id, self._epochs.get(session_id, 0))
-
-    async def _set_cursor(self, opening: _Opening) -> None:
-        """Ask for the events behind those of the last owner."""
-        session_id = opening.session_id
-        end = await self._fleet.store.end_of(session_id, self._epochs[session_id])
-        after = min(end, self._ends.get(session_id, end))
-        params = {**self._opened[session_id], "_meta": {"accord": {"after": after}}}
-        message = {"jsonrpc": "2.0", "id": opening.message.id, "method": opening.message.method, "params": params}
-        opening.text = json.dumps(message).encode()
+                self._followed_sessions.resumed(session_id)
 
     async def _keep_waiting(self, text: bytes, message: Envelope, session_id: str) -> None:
         self._hold(session_id, text)
@@ -444,14 +375,8 @@ class SessionRelay:
                 return link
             if self._initialize is None:
                 return None
-            link = await open_link(
-                self._fleet,
-                node,
-                self._principal,
-                self._initialize,
-                self._max_bytes,
-                functools.partial(self._note_link, node.incarnation),
-            )
+            note = functools.partial(self._note_link, node.incarnation)
+            link = await open_link(self._fleet, node, self._principal, self._initialize, self._max_bytes, note)
             if link is not None:
                 self._links[node.incarnation] = link
                 link.pump = self._start(self._pump(link, node))
@@ -494,15 +419,15 @@ class SessionRelay:
         self._note_shown(message, link)
         return text
 
-    def _goes_on(self, call: _Call, text: bytes) -> bool:
+    def _goes_on(self, call: RelayedCall, text: bytes) -> bool:
         """Whether an error says that nothing was done for a prompt, which waits for the next node of its session."""
         message = read_envelope(call.text)
-        if message.method != _PROMPT or _reason_of(text) not in {DRAINING, SESSION_LOST}:
+        if message.method != _PROMPT or reason_of(text) not in {DRAINING, SESSION_LOST}:
             return False
         session_id = message.session_id or ""
         self._hold(session_id, call.text)
         if self._routes.get(session_id) is call.link:
-            if _reason_of(text) == SESSION_LOST:
+            if reason_of(text) == SESSION_LOST:
                 self._follow(session_id)
         elif not self._openings_of(session_id):
             self._start(self._catch_up(session_id))  # it is there already
@@ -526,15 +451,14 @@ class SessionRelay:
         if link.is_over:
             return
         link.is_over = True
-        left = list(link.sessions)
+        for session_id in (left := list(link.sessions)):
+            self._route(session_id, None)
         if self._client.hung_up:
-            for session_id in left:
-                self._route(session_id, None)
             return
         for id_ in [id_ for id_, call in self._calls.items() if call.link is link]:
             text = self._calls.pop(id_).text
             opening = self._openings.get(id_)
-            if opening is not None and opening.link is link and (opening.follows or opening.may_be_repeated):
+            if opening is not None and opening.link is link and opening.may_be_repeated:
                 self._waiting.setdefault(opening.session_id, deque())
                 self._start(self._place_again(opening))
             else:
@@ -546,25 +470,10 @@ class SessionRelay:
         for session_id in left:
             self._follow(session_id)
 
-    async def _refuse_lost(self, id_: RequestId, text: bytes, opening: _Opening | None) -> None:
+    async def _refuse_lost(self, id_: RequestId, text: bytes, opening: Opening | None) -> None:
         error = lost_session(read_envelope(text).session_id or "")
-        if opening is None:
-            await self._refuse(id_, error)
-        else:
-            await self._fail(opening, error)
+        await (self._refuse(id_, error) if opening is None else self._fail(opening, error))
 
     async def _notify(self, text: bytes) -> None:
         with contextlib.suppress(TransportError):
             await self._client.send(text)
-
-
-def _may_be_repeated(text: bytes | bytearray) -> bool:
-    """Whether an error says that another node has the session, or that this one opens none any more."""
-    error = json.loads(text).get("error")
-    return (isinstance(error, dict) and error.get("code") == SessionInUse.code) or _reason_of(text) == DRAINING
-
-
-def _reason_of(text: bytes | bytearray) -> object:
-    error = json.loads(text).get("error")
-    data = error.get("data") if isinstance(error, dict) else None
-    return data.get("reason") if isinstance(data, dict) else None

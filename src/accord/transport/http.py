@@ -27,7 +27,7 @@ from accord.transport.remote import (
     request_headers,
     session_header,
 )
-from accord.transport.resumption import Advertisement, acknowledgement, is_control, not_received, read_advertisement
+from accord.transport.resumption import Advertisement, acknowledgement, is_control, read_advertisement
 from accord.transport.routing import (
     CLOSING_METHODS,
     OPENING_METHODS,
@@ -40,7 +40,7 @@ from accord.transport.routing import (
 with needs_extra():
     import httpx2
 
-    from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_body, texts_of
+    from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_reply, texts_of
     from accord.transport.http_stream import AwaitedAnswers, HttpStream, ReplayBarriers
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ OPEN_SECONDS = scaled(2.0)
 REPLY_SECONDS = scaled(1.0)
 OVERTAKE_SECONDS = scaled(0.25)
 DELETE_SECONDS = scaled(1.0)
-MAX_BODY_BYTES = 64 * 1024
 # Many servers close a connection that was idle for five seconds: a message that crosses that end is lost.
 IDLE_SECONDS = 4.0
 
@@ -232,9 +231,8 @@ class HttpTransport(RemoteTransport):
             return
         if self._connection_id is not None:
             self.options.on_link(LinkReport("gap", str(failure)))
-        for message in map(read_envelope, self._outgoing if self.is_resumable else ()):
-            if message.kind == "request":
-                self._receive(not_received(message.id), None)
+        if self.is_resumable:
+            self._refuse_unreceived(self._outgoing)
         self._end(failure)
 
     # --- sending
@@ -371,9 +369,8 @@ class HttpTransport(RemoteTransport):
             self._number += 1
             await self._deliver_whole(text, message, instead, None)
             return
-        was_refused = response.status_code == _UNKNOWN and not retry.is_running
-        if was_refused and message.kind == "request" and self.is_resumable:
-            self._receive(not_received(message.id), message.session_id)
+        if response.status_code == _UNKNOWN and not retry.is_running and self.is_resumable:
+            self._refuse_unreceived([text])
         self._judge(response, body, message)
 
     async def _post_once(self, text: bytes, message: Envelope, session: Stream) -> tuple[httpx2.Response, bytes] | str:
@@ -436,19 +433,9 @@ class HttpTransport(RemoteTransport):
                 self._begin(self._or_fail(self._read_events(response, read_envelope(text))))
                 return response, b""
             try:
-                return response, await self._read_reply(response)
+                return response, await read_reply(response, self.options.max_bytes)
             finally:
                 await response.aclose()
-
-    async def _read_reply(self, response: httpx2.Response) -> bytes:
-        if not is_success(response):
-            return await read_body(response, MAX_BODY_BYTES)
-        if not has_events(response):
-            return await read_body(response, self.options.max_bytes)
-        async for text in texts_of(response, self.options.max_bytes):
-            if read_envelope(text).kind == "answer":
-                return text
-        return b""
 
     async def _read_events(self, response: httpx2.Response, message: Envelope) -> None:
         is_answered = message.kind != "request"

@@ -22,12 +22,15 @@ __all__ = [
     "is_success",
     "last_text",
     "read_body",
+    "read_reply",
     "retry_seconds",
     "texts_of",
 ]
 
 LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
 """The errors of a link that breaks, or brings something that cannot be read."""
+
+MAX_REFUSAL_BYTES = 64 * 1024
 
 _SUCCESS = 2
 _RETRY_DIGITS = 9
@@ -109,3 +112,19 @@ def last_text(reader: SseReader) -> bytes | None:
     if read_envelope(event.data).kind == "other":
         raise ConnectionLost("the server ended a stream within a message")
     return event.data
+
+
+async def read_reply(response: httpx2.Response, max_bytes: int) -> bytes:
+    """The text that a reply to a message consists of; of events the answer, "" without one.
+
+    Raises:
+        FrameError: It is larger than `max_bytes`.
+    """
+    if not is_success(response):
+        return await read_body(response, MAX_REFUSAL_BYTES)
+    if not has_events(response):
+        return await read_body(response, max_bytes)
+    async for text in texts_of(response, max_bytes):
+        if read_envelope(text).kind == "answer":
+            return text
+    return b""

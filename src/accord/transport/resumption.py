@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from accord.jsonrpc.message import RequestId
@@ -20,6 +21,7 @@ __all__ = [
     "WebSocketResumption",
     "acknowledgement",
     "is_control",
+    "none_received",
     "not_received",
     "read_advertisement",
 ]
@@ -89,6 +91,11 @@ def not_received(request_id: RequestId) -> bytes:
     return _text({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
+def none_received(texts: Iterable[bytes | bytearray]) -> list[bytes]:
+    """The same for each request among texts that were not sent."""
+    return [not_received(message.id) for message in map(read_envelope, texts) if message.kind == "request"]
+
+
 class WebSocketResumption:
     """The texts to send next, and the received texts for the connection above.
 
@@ -128,8 +135,7 @@ class WebSocketResumption:
         """The answers to all open requests of a connection that the server has ended in order."""
         if self.advertisement is None:
             return []
-        queued = [message.id for message in map(read_envelope, queue) if message.kind == "request"]
-        return [not_received(id_) for id_ in [*self._open_requests, *queued]]
+        return [*map(not_received, self._open_requests), *none_received(queue)]
 
     def begin_link(self) -> None:
         """A new socket is there."""

@@ -123,7 +123,7 @@ async def _show_nodes(store: PostgresStore, options: argparse.Namespace) -> None
             [
                 exact(node.name),
                 filled("{}", node.sessions),
-                own(_state_of(node)),
+                exact(_state_of(node)),
                 # By the clock of the database: that of this machine may differ.
                 filled("{:.1f} s", max(node.left_seconds, 0.0)),
                 exact(node.version),
