@@ -1,4 +1,4 @@
-"""What a relay knows of its client's open sessions, so that it can reopen each at its next owner from its cursor."""
+"""The open sessions of a relay's client, as they are reopened at their next owners, each from its cursor."""
 
 from __future__ import annotations
 

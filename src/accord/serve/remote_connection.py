@@ -29,8 +29,9 @@ from accord.serve.principals import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules, check_names
 from accord.time_scale import scaled
 from accord.transport.routing import (
+    BEGINNING_METHODS,
     CREATING_METHODS,
-    OPENING_METHODS,
+    PROMPT_METHOD,
     Envelope,
     ServerRoutes,
     Stream,
@@ -45,8 +46,6 @@ log = logging.getLogger("accord.serve")
 
 LAST_WRITE_SECONDS = scaled(2.0)
 _CANCEL_REQUEST = "$/cancel_request"
-_PROMPT = "session/prompt"
-_BEGINNING = OPENING_METHODS | CREATING_METHODS | {_PROMPT}
 _IDLE = re.compile(rb'"state"\s*:\s*"idle"')
 _SHOWN_CHARACTERS = 200
 
@@ -192,7 +191,7 @@ class RemoteConnection:
     def _judged(self, text: bytes, message: Envelope) -> bytes:
         if message.method == "initialize":
             raise InvalidRequest("This connection is initialized already")
-        if self.is_draining and message.method in _BEGINNING:
+        if self.is_draining and message.method in BEGINNING_METHODS:
             raise draining(message.session_id)
         return self._rules.judge_opening(text) if self._rules.opens(message) else text
 
@@ -361,7 +360,7 @@ class RemoteConnection:
 
     def _noted(self, call: Envelope, message: Envelope, text: bytes) -> bytes:
         """Apply a result to the open sessions of the principal; returns the text for the client."""
-        if call.method == _PROMPT and call.session_id in self._sessions:
+        if call.method == PROMPT_METHOD and call.session_id in self._sessions:
             self._sessions[call.session_id] = b'"stopReason"' not in text
         if call.method == LIST:
             return self._rules.filter_list(text)

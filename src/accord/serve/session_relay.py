@@ -33,7 +33,10 @@ from accord.transport.remote import LinkReport
 from accord.transport.routing import (
     CLOSING_METHODS,
     CREATING_METHODS,
+    NEW_METHOD,
     OPENING_METHODS,
+    PROMPT_METHOD,
+    RESUME_METHOD,
     Envelope,
     read_agent_envelope,
     read_envelope,
@@ -48,9 +51,7 @@ log = logging.getLogger("accord.serve")
 CLAIM_SECONDS = scaled(5.0)
 MAX_RETRY_SECONDS = 1.0
 _CANCEL_REQUEST = "$/cancel_request"
-_PROMPT = "session/prompt"
-_OWN = "_accord-fleet/follow/"
-"""The beginning of the ids of requests that the client has not sent."""
+_OWN = "_accord-fleet/follow/"  # the beginning of the ids of requests that the client has not sent
 _PLACED = OPENING_METHODS | CLOSING_METHODS
 """Requests that may name a session of which this connection knows nothing yet."""
 
@@ -130,7 +131,7 @@ class SessionRelay:
             return
         if message.method == "initialize":
             self._initialize = text
-        elif message.method == "session/new" and message.kind == "request":
+        elif message.method == NEW_METHOD and message.kind == "request":
             self._openings[message.id] = self._new_opening(text, message)
         session_id = scope_of(message)
         if session_id is None:
@@ -337,7 +338,7 @@ class SessionRelay:
                 self._start(self._catch_up(session_id))
             return
         self._followed += 1
-        message = Envelope("request", f"{_OWN}{self._followed}", "session/resume", session_id)
+        message = Envelope("request", f"{_OWN}{self._followed}", RESUME_METHOD, session_id)
         opening = self._openings[message.id] = self._new_opening(b"", message)
         opening.follows, opening.node = True, node
         self._waiting.setdefault(session_id, deque())
@@ -422,7 +423,7 @@ class SessionRelay:
     def _goes_on(self, call: RelayedCall, text: bytes) -> bool:
         """Whether an error says that nothing was done for a prompt, which waits for the next node of its session."""
         message = read_envelope(call.text)
-        if message.method != _PROMPT or reason_of(text) not in {DRAINING, SESSION_LOST}:
+        if message.method != PROMPT_METHOD or reason_of(text) not in {DRAINING, SESSION_LOST}:
             return False
         session_id = message.session_id or ""
         self._hold(session_id, call.text)

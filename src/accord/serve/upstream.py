@@ -149,7 +149,7 @@ class ProgramUpstream:
         return []
 
     async def interrupt(self) -> list[str]:
-        """See `Upstream.interrupt`: a program is told when its connection ends."""
+        """See `Upstream.interrupt`: a program learns it when its connection ends."""
         return []
 
     async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:  # noqa: ARG002 - a program is in no fleet
