@@ -93,8 +93,6 @@ class ConnectionLost(TransportError):
     the link was gone before.
     """
 
-    unsent = False
-
     def __init__(
         self,
         message: str = "the connection is closed",
@@ -108,6 +106,7 @@ class ConnectionLost(TransportError):
         self.exit_status = exit_status
         self.stderr_tail = stderr_tail
         self.clean = clean
+        self.unsent: bool = False
 
     def __str__(self) -> str:
         parts = [self.message]

@@ -84,7 +84,7 @@ class Connections:
         """The metrics, with the numbers of this moment."""
         if self.fleet is None:
             return self.metrics.text(self._gauges, {}, {})
-        return self.metrics.text(self._gauges, self.fleet.counters, self.fleet.store.statistics.errors)
+        return self.metrics.text(self._gauges, self.fleet.counters, self.fleet.store.error_counts)
 
     @property
     def _gauges(self) -> dict[str, float]:

@@ -72,10 +72,10 @@ class FleetStore(Protocol):
     def lease_left_seconds(self) -> float: ...
 
     @property
-    def failed_renewals(self) -> int: ...
+    def counters(self) -> dict[str, float]: ...
 
     @property
-    def statistics(self) -> Any: ...
+    def error_counts(self) -> dict[str, int]: ...
 
     async def open(self) -> None: ...
 
@@ -164,14 +164,8 @@ class ServerFleet:
     @property
     def counters(self) -> dict[str, float]:
         """Counts since the start, for the metrics."""
-        statistics = self.store.statistics
-        return {
-            "lost_leases": max(len(self._incarnations) - 1, 0),
-            "lost_sessions": self._lost_sessions,
-            "failed_renewals": self.store.failed_renewals,
-            "commits": statistics.commits,
-            "commit_seconds": statistics.commit_seconds,
-        }
+        lost_leases = max(len(self._incarnations) - 1, 0)
+        return {"lost_leases": lost_leases, "lost_sessions": self._lost_sessions, **self.store.counters}
 
     @property
     def is_live(self) -> bool:

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from accord.stores.postgres.nodes import (
         NodeRecord as NodeRecord,
     )
-    from accord.stores.postgres.statistics import (
-        StoreStatistics as StoreStatistics,
-    )
     from accord.stores.postgres.store import (
         PostgresStore as PostgresStore,
     )
@@ -51,7 +48,6 @@ else:
             "accord.stores.folder": "default_path",
             "accord.stores.memory": "MemoryStore",
             "accord.stores.postgres.nodes": "NodeRecord",
-            "accord.stores.postgres.statistics": "StoreStatistics",
             "accord.stores.postgres.store": "PostgresStore",
             "accord.stores.sqlite": "SqliteStore",
             "accord.stores.transfer": "copy_sessions",

@@ -264,9 +264,16 @@ class PostgresStore(PostgresWriter):
         return 0.0 if self._lease is None else self._lease.left_seconds
 
     @property
-    def failed_renewals(self) -> int:
-        """How often the lease of this process could not be renewed in time."""
-        return 0 if self._lease is None else self._lease.failed_renewals
+    def counters(self) -> dict[str, float]:
+        """Counts since the start: commits, the seconds that they took, and failed renewals of the lease."""
+        failed = 0 if self._lease is None else self._lease.failed_renewals
+        counted = self._statistics
+        return {"commits": counted.commits, "commit_seconds": counted.commit_seconds, "failed_renewals": failed}
+
+    @property
+    def error_counts(self) -> dict[str, int]:
+        """Failed statements and refused writes since the start, by the `reason` of their `StoreError`."""
+        return dict(self._statistics.errors)
 
     async def nodes(self) -> list[NodeRecord]:
         """The nodes whose lease lasts, by name."""

@@ -69,8 +69,7 @@ class PostgresWriter(RoundWriter):
         self._local = threading.local()
         self._connections: list[PersistentConnection] = []
         self._is_set_up = False
-        self.statistics: StoreStatistics = StoreStatistics()
-        """Counts since the start."""
+        self._statistics = StoreStatistics()
         # On the writing thread.
         self._lease: NodeLease | None = None
         self._claimed: Counter[str] = Counter()
@@ -107,7 +106,7 @@ class PostgresWriter(RoundWriter):
     # --- on a reading thread
 
     def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
-        with self.statistics.counting():
+        with self._statistics.counting():
             return self._connect().run(lambda connection, _: job(connection))
 
     def _end_reading(self) -> None:
@@ -133,9 +132,9 @@ class PostgresWriter(RoundWriter):
             if session_id in appends:
                 appends[session_id].queued.append(queued)
         if appends:
-            with self.statistics.counting(commits=True):
+            with self._statistics.counting(commits=True):
                 errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
-        self.statistics.errors.update(error.reason for error in errors.values())
+        self._statistics.errors.update(error.reason for error in errors.values())
         for session_id, refusal in errors.items():
             if refusal.reason == "not_owned" and self._lease is not None:
                 self._lease.lose_one(session_id)
