@@ -359,7 +359,7 @@ MUTANTS = (
         "serve/followed_sessions.py",
         '"_meta": {"accord": {"after": after}}}\n',
         "}\n",
-        f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
+        "tests/fleet/test_failover.py::test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes_nothing",
     ),
     Mutant(
         "fleet",
@@ -375,7 +375,7 @@ MUTANTS = (
         "agent/shared_sessions.py",
         "            and live.runner.is_free\n            and not",
         "            and not",
-        "tests/fleet/test_moves.py::test_a_session_is_moved_when_its_turn_is_over",
+        f"{DRAIN}test_an_idle_session_is_handed_over_at_once_and_a_busy_one_when_its_turn_ends",
     ),
     Mutant(
         "fleet",
