@@ -29,6 +29,7 @@ class FollowedSessions:
         """The claim of each under which the client has all its events."""
         self._ends: dict[str, int] = {}
         """The positions up to which the client has the events of sessions whose links broke."""
+        self._broken: set[str] = set()
 
     def __contains__(self, session_id: str) -> bool:
         """Whether it can be reopened."""
@@ -41,23 +42,30 @@ class FollowedSessions:
         """The session was opened: from now on the client gets what its present owner writes."""
         if not opening.follows:
             self._opened[session_id] = {**params_of(opening.text), "sessionId": session_id}
+        # Where the claim cannot be read, it is not followed: a cursor from before would send known events again.
+        self._epochs.pop(session_id, None)
+        self.resumed(session_id)
         try:
             self._epochs[session_id] = await self._store.epoch_of(session_id)
-            self._ends.pop(session_id, None)
         except StoreError as error:
             log.warning("the claim on a session could not be read: %s", error)
 
     def forget(self, session_id: str) -> None:
-        for known in (self._opened, self._epochs, self._ends):
-            known.pop(session_id, None)
+        self.resumed(session_id)
+        self._opened.pop(session_id, None)
+        self._epochs.pop(session_id, None)
 
     async def note_end(self, session_id: str) -> None:
         """The link of its owner, which may live and write, has broken."""
+        self._broken.add(session_id)
         with contextlib.suppress(StoreError):
-            self._ends[session_id] = await self._store.end_of(session_id, self._epochs.get(session_id, 0))
+            end = await self._store.end_of(session_id, self._epochs.get(session_id, 0))
+            if session_id in self._broken:  # else it goes on by now
+                self._ends[session_id] = end
 
     def resumed(self, session_id: str) -> None:
         """The link goes on, and nothing was missed."""
+        self._broken.discard(session_id)
         self._ends.pop(session_id, None)
 
     async def set_cursor(self, opening: Opening) -> None:
