@@ -89,7 +89,8 @@ class ConnectionLost(TransportError):
 
     `exit_status` is that of the agent process where there was one and it has ended (negative: the signal that killed
     it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two texts
-    without a reported failure: the peer closed the link, or this side did.
+    without a reported failure: the peer closed the link, or this side did. `unsent` says that nothing was sent, because
+    the link was gone before.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class ConnectionLost(TransportError):
         self.exit_status = exit_status
         self.stderr_tail = stderr_tail
         self.clean = clean
+        self.unsent: bool = False
 
     def __str__(self) -> str:
         parts = [self.message]

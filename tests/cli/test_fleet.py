@@ -23,7 +23,7 @@ class _Nodes:
 
 async def test_the_rest_of_a_lease_is_shown_by_the_clock_of_the_database(capsys: pytest.CaptureFixture[str]) -> None:
     store: Any = _Nodes()
-    await fleet._nodes(store, argparse.Namespace(json=False))
+    await fleet._nodes(store, argparse.Namespace(json=False, watch=False))
     _, live, late = capsys.readouterr().out.splitlines()
     assert "7.5 s" in live
     assert "0.0 s" in late

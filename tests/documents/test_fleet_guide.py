@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -13,9 +14,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from msgspec import yaml
 
 import accord
+from accord.cli.fleet_options import SECRET_VARIABLE, STORE_VARIABLE
 from accord.cli.main import main
+from accord.cli.verbs.serve import DEFAULT_PORT, _parser
+from accord.serve.runner import SHUTDOWN_SECONDS, Listener
+from accord.time_scale import scaled
 from tests.documents.console import Guide
 from tests.fleet.nodes import FLEET_SECRET
 from tests.fleet.talking import answer_to
@@ -29,7 +35,10 @@ PROGRAMS = {
     found[1]: code for kind, code in GUIDE.blocks if kind == "python" and (found := re.match(r"# (\S+)\n", code))
 }
 FIRST, SERVERS, LOOKS = (code for kind, code in GUIDE.blocks if kind == "sh")
-DEPLOYMENT = [code for kind, code in GUIDE.blocks if kind in {"ini", "yaml"}]
+DEPLOYMENT = [code for kind, code in GUIDE.blocks if kind in {"ini", "yaml"} and not code.startswith("groups:")]
+UNIT, COMPOSE, KUBERNETES = DEPLOYMENT
+(ALERTS,) = (code for kind, code in GUIDE.blocks if code.startswith("groups:"))
+(HAPROXY,) = (code for kind, code in GUIDE.blocks if kind == "haproxy")
 
 
 @pytest.fixture
@@ -106,7 +115,7 @@ async def test_two_nodes_in_five_minutes(folder: Path, database: Database) -> No
 async def test_the_web_application_of_the_guide(
     folder: Path, database: Database, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sorted(PROGRAMS) == ["fleet_app.py", "my_agent.py"]
+    assert sorted(PROGRAMS) == ["fleet_app.py", "my_agent.py", "walk.py"]
     monkeypatch.setenv("ACCORD_STORE", database.conninfo)
     monkeypatch.setenv("ACCORD_FLEET_SECRET", FLEET_SECRET)
     assert await asyncio.to_thread(main, ["serve", "--token-file", "tokens.json", "--add-token", "ada"]) == 0
@@ -123,6 +132,81 @@ def test_units_and_manifests_name_options_that_exist(capsys: pytest.CaptureFixtu
         main(["serve", "--help-all"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     named = {option for code in DEPLOYMENT for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)}
-    assert len(DEPLOYMENT) == 3
+    assert named
+    assert named <= known
+
+
+# Beyond the drain: closing frames, and what is being written.
+GRACE_SECONDS = Listener.drain_seconds / scaled(1.0) + SHUTDOWN_SECONDS
+
+
+def served(words: list[str]) -> argparse.Namespace:
+    """The options of a command line of the guide, as `accord serve` reads them."""
+    assert words[:2] == ["accord", "serve"]
+    return _parser().read(words[2:])
+
+
+def test_the_unit_has_time_for_a_drain() -> None:
+    found = re.search(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) > GRACE_SECONDS
+
+
+def test_the_compose_file_agrees_with_the_options() -> None:
+    services = yaml.decode(COMPOSE)["services"]
+    servers = set(re.findall(r"server \w+ \S+:(\d+)", HAPROXY))
+    assert servers == {str(DEFAULT_PORT)}
+    bound = re.search(r"bind :(\d+)", HAPROXY)
+    assert bound is not None
+    assert services["balancer"]["ports"] == [f"{bound[1]}:{bound[1]}"]
+    assert set(services["balancer"]["depends_on"]) == {"one", "two"}
+    for name in ("one", "two"):
+        service = services[name]
+        options = served(shlex.split(service["command"]))
+        assert (options.node, options.port) == (name, DEFAULT_PORT)
+        assert options.node_address == f"http://{name}:{DEFAULT_PORT}"
+        assert int(service["stop_grace_period"].removesuffix("s")) > GRACE_SECONDS
+        assert service["restart"] == "on-failure"  # a node that was drained stays away
+        assert f"localhost:{DEFAULT_PORT}/health" in service["healthcheck"]["test"][-1]
+        assert service["depends_on"]["database"] == {"condition": "service_healthy"}
+        secrets = {secret["source"] for secret in service["secrets"]}
+        files = {options.store_file, options.fleet_secret_file, options.token_file}
+        assert files == {f"/run/secrets/{secret}" for secret in secrets}
+    assert "pg_isready" in services["database"]["healthcheck"]["test"]
+
+
+def test_the_kubernetes_file_agrees_with_the_options() -> None:
+    nodes, clients, workload = map(yaml.decode, KUBERNETES.split("---\n"))
+    pod = workload["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    options = served(container["command"])
+    assert options.port == DEFAULT_PORT
+    assert options.node_address == f"http://$(POD_NAME).{nodes['metadata']['name']}:{DEFAULT_PORT}"
+    assert nodes["metadata"]["name"] == workload["spec"]["serviceName"]
+    # The others reach a node that drains; clients do not.
+    assert (nodes["spec"]["clusterIP"], nodes["spec"]["publishNotReadyAddresses"]) == ("None", True)
+    assert not clients["spec"].get("publishNotReadyAddresses", False)
+    assert nodes["spec"]["ports"] == [{"port": DEFAULT_PORT}]
+    assert clients["spec"]["ports"][0]["targetPort"] == DEFAULT_PORT
+    assert container["ports"] == [{"containerPort": DEFAULT_PORT}]
+    probes = {probe: container[f"{probe}Probe"]["httpGet"] for probe in ("readiness", "liveness")}
+    assert {probe: (each["path"], each["port"]) for probe, each in probes.items()} == {
+        "readiness": ("/ready", DEFAULT_PORT),
+        "liveness": ("/health", DEFAULT_PORT),
+    }
+    assert pod["terminationGracePeriodSeconds"] > GRACE_SECONDS
+    assert {each["name"] for each in container["env"]} == {"POD_NAME", STORE_VARIABLE, SECRET_VARIABLE}
+
+
+def test_the_balancer_of_the_guide_cuts_no_connection_of_a_node_that_drains() -> None:
+    assert "shutdown-sessions" not in HAPROXY
+    assert "option httpchk GET /ready" in HAPROXY
+
+
+def test_alerts_name_metrics_of_the_guide() -> None:
+    rules = [rule for group in yaml.decode(ALERTS)["groups"] for rule in group["rules"]]
+    named = {name for rule in rules for name in re.findall(r"accord_\w+", rule["expr"])}
+    text = Path(accord.__file__).parents[2].joinpath("docs", "fleet.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\| `(accord_\w+)` \|", text, re.MULTILINE))
     assert named
     assert named <= known

@@ -1,6 +1,7 @@
 """A TCP balancer for the tests: round robin, no affinity, health checks; it can cut its links.
 
-As a usual one does, it takes a server out that does not answer `/ready`, and ends its links then.
+It takes a server out that does not answer `/ready` with 200. With `cuts` it ends its links then; docs/fleet.md has one
+that does not, because the turns of a node that drains run on.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class _Backend:
 class Balancer:
     """Forwards each connection to the next server that is up."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cuts: bool = True) -> None:
+        self._cuts = cuts
         self._backends: dict[str, _Backend] = {}
         self._next = 0
         self.port = 0
@@ -83,14 +85,14 @@ class Balancer:
         is_up = await _is_ready(backend.port)
         if not is_up:
             is_up = await _is_ready(backend.port)
-        if backend.is_up and not is_up:
+        if backend.is_up and not is_up and self._cuts:
             backend.cut()
         backend.is_up = is_up
 
     @classmethod
     @asynccontextmanager
-    async def running(cls) -> AsyncIterator[Balancer]:
-        balancer = cls()
+    async def running(cls, *, cuts: bool = True) -> AsyncIterator[Balancer]:
+        balancer = cls(cuts=cuts)
         async with await asyncio.start_server(balancer._serve, "127.0.0.1", 0) as server:
             balancer.port = server.sockets[0].getsockname()[1]
             checking = asyncio.create_task(balancer._check())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
@@ -13,7 +15,7 @@ import accord
 from accord.serve.fleet_pass import FleetPass, PassSigner
 from tests.fleet.conftest import SharedFleet
 from tests.fleet.nodes import FLEET_SECRET
-from tests.fleet.talking import answer_to
+from tests.fleet.talking import answer_to, heard
 from tests.limits import limit
 
 
@@ -168,3 +170,23 @@ async def test_a_node_tells_its_name_in_its_metrics(pair: SharedFleet) -> None:
         text = (await http.get(pair.address("b", "http").replace("/acp", "/metrics"))).text
     assert 'accord_nodes{node="b"} 2' in text
     assert 'accord_forwarded_requests{node="b"}' in text
+
+
+def named_in_the_guide() -> set[str]:
+    page = Path(__file__).parents[2].joinpath("docs", "fleet.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| `(accord_\w+)` \| (?:counter|gauge) \|", page, re.MULTILINE))
+
+
+async def test_the_metrics_have_exactly_the_names_of_the_guide_and_count_what_runs(pair: SharedFleet) -> None:
+    async with accord.connect(pair.address("b"), token=pair.tokens["ada"]) as agent:
+        session = await agent.new_session(cwd=pair.root)
+        async with session.prompt("until counted") as turn:
+            await heard(turn, "begun")
+            async with httpx2.AsyncClient(timeout=limit(20.0)) as http:
+                text = (await http.get(pair.address("b", "http").replace("/acp", "/metrics"))).text
+            Path(pair.root, "counted").touch()
+    assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) == named_in_the_guide()
+    values = dict(re.findall(r'^(accord_\w+)\{node="b"\} (\S+)$', text, re.MULTILINE))
+    assert 0 < float(values["accord_lease_seconds"]) <= 20
+    assert float(values["accord_commits_total"]) > 0 < float(values["accord_commit_seconds_total"])
+    assert (float(values["accord_running_turns"]), float(values["accord_lost_sessions_total"])) == (1, 0)

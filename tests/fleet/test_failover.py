@@ -5,39 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 import accord
-from tests.fleet.nodes import TOKEN, TestFleet, fleet_of
-from tests.fleet.talking import answer_to
-from tests.forked_async import AwaitedProgram, serve_command
+from tests.fleet.nodes import TOKEN, fleet_of
+from tests.fleet.talking import address, answer_to, ended, fleet_command, heard
 from tests.limits import limit
 from tests.postgres import Database
 
 LEASE_SECONDS = 2.0
-
-
-def address(fleet: TestFleet, node: str) -> str:
-    return f"ws://127.0.0.1:{fleet.nodes[node].port}/acp"
-
-
-async def heard(turn: accord.client.Turn, text: str) -> None:
-    """Read a turn until the agent has said something."""
-    async with asyncio.timeout(limit(20.0)):
-        async for _ in turn:
-            if text in turn.answer:
-                return
-
-
-async def ended(turn: accord.client.Turn) -> None:
-    """Read a turn to its end."""
-    async with asyncio.timeout(limit(30.0)), turn:
-        async for _ in turn:
-            pass
 
 
 async def test_after_the_death_of_its_owner_a_session_says_what_happened_and_can_be_prompted(
@@ -52,11 +31,11 @@ async def test_after_the_death_of_its_owner_a_session_says_what_happened_and_can
             await heard(turn, "at work")
             await fleet.nodes["a"].kill()
             killed = time.monotonic()
-            with pytest.raises(accord.AccordError):
+            with pytest.raises(accord.ResourceNotFound) as caught:
                 await ended(turn)
+            assert caught.value.data["reason"] == "session_lost"
             # On the same connection, which is the other node's: it claims the session when the lease is over.
-            with pytest.raises(accord.ResourceNotFound):
-                await answer_to(relayed, "too early")
+            assert await answer_to(relayed, "soon") == "You said: soon"
             again = await at_b.load_session(session.id, cwd=fleet.root)
             assert await answer_to(again, "and now") == "You said: and now"
             assert time.monotonic() - killed < limit(LEASE_SECONDS + 10.0)
@@ -86,9 +65,9 @@ async def test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes
             async with asyncio.timeout(limit(20.0)):
                 while not Path(fleet.root, f"stopped-{session.id}").exists():
                     await asyncio.sleep(0.02)
-            # The client of the stopped node opens the session again, and is led to the new owner.
-            with pytest.raises(accord.ResourceNotFound):
-                await answer_to(session, "lost")
+            # The client of the stopped node is led to the new owner, and so is one that opens the session again.
+            assert await answer_to(session, "lost") == "You said: lost"
+            assert session.transcript.text.count("You said: mine now") == 1
             back = await at_a.load_session(session.id, cwd=fleet.root)
             assert await answer_to(back, "hello") == "You said: hello"
         epochs = database.run(
@@ -99,20 +78,6 @@ async def test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes
         numbers = [row[0] for row in epochs]
         assert numbers == sorted(numbers)
         assert set(numbers) == {1, 2}
-
-
-async def fleet_command(database: Database, *arguments: str) -> tuple[int, str]:
-    process = await AwaitedProgram.start(
-        serve_command(),
-        ("accord", "fleet", *arguments),
-        env={"ACCORD_STORE": database.conninfo, "PATH": ""},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    async with asyncio.timeout(limit(40.0)):
-        out, error = await process.communicate()
-    return process.returncode or 0, (out + error).decode()
 
 
 async def test_a_node_that_is_asked_to_drain_lets_turns_end_and_hands_its_sessions_over(

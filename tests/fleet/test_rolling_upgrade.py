@@ -44,7 +44,7 @@ async def test_nodes_of_two_versions_serve_together_and_no_prompt_is_lost(tmp_pa
     source = earlier_source(folder)
     async with (
         fleet_of(tmp_path, database.conninfo, lease_seconds=LEASE_SECONDS) as fleet,
-        Balancer.running() as balancer,
+        Balancer.running(cuts=False) as balancer,
     ):
         names = ("a", "b", "c")
         fleet.python = dict.fromkeys(names, source)
@@ -84,5 +84,8 @@ async def test_nodes_of_two_versions_serve_together_and_no_prompt_is_lost(tmp_pa
         sum(len(each.failed) for each in conversations),
     )
     print(f"{answered} prompts answered, {failed} failed with an error while three nodes were replaced")  # noqa: T201
+    if "ACCORD_UPGRADE_FROM" not in os.environ:
+        # An earlier commit may cut turns when it drains.
+        assert [each.failed for each in conversations if each.failed] == []
     assert [tag for each in conversations for tag in each.hung] == []
     assert [answer for each in conversations for answer in each.wrong] == []

@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 SERVED_HTTP = "tests/serve/test_http.py::"
 SERVED_RESUMPTION = "tests/serve/test_resumption.py::"
 SERVED_PRINCIPALS = "tests/serve/test_principals.py::"
+DRAIN = "tests/fleet/test_drain.py::"
+WATCHERS = "tests/fleet/test_watchers.py::"
 
 MUTANTS = (
     # --- serving
@@ -294,5 +296,93 @@ MUTANTS = (
         "        return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)\n",
         "        return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3), _BEHIND_SECONDS, *ends[:0])\n",
         "tests/fleet/test_leases_of_others.py::test_what_is_open_to_a_node_ends_with_its_lease",
+    ),
+    Mutant(
+        "fleet",
+        "a node that drains begins prompts",
+        "serve/remote_connection.py",
+        "        if self.is_draining and message.method in BEGINNING_METHODS:\n",
+        "        if False:\n",
+        f"{DRAIN}test_no_session_and_no_prompt_begins_at_a_node_that_drains",
+    ),
+    Mutant(
+        "fleet",
+        "idle sessions are handed over when the last turn of the node is over",
+        "serve/connections.py",
+        "            self._hand_over(lambda _: True)\n",
+        "            pass\n",
+        f"{DRAIN}test_an_idle_session_is_handed_over_at_once_and_a_busy_one_when_its_turn_ends",
+    ),
+    Mutant(
+        "fleet",
+        "a drain cuts a turn whose prompt is answered",
+        "serve/remote_connection.py",
+        " or any(self._sessions.values()))\n",
+        ")\n",
+        f"{DRAIN}test_a_turn_whose_prompt_is_answered_keeps_its_connection",
+    ),
+    Mutant(
+        "fleet",
+        "a session that a draining node has is said to be open elsewhere",
+        "serve/session_relay.py",
+        "                opening.deadline = self._deadline()\n                await self._place_again(opening)\n",
+        "                await self._give_up(opening)\n",
+        f"{DRAIN}test_an_idle_session_is_handed_over_at_once_and_a_busy_one_when_its_turn_ends",
+    ),
+    Mutant(
+        "fleet",
+        "a turn that the drain cuts is cancelled in the log",
+        "serve/connections.py",
+        "        ended = set(await self._upstream.interrupt())\n",
+        "        ended: set[str] = set()\n",
+        f"{DRAIN}test_a_turn_that_does_not_end_within_the_drain_ends_with_the_same_error_in_log_and_answer",
+    ),
+    Mutant(
+        "fleet",
+        "a client does not go on at another node",
+        "client/repeated_request.py",
+        "    if not agent._may_respawn or not launcher.can_reopen:\n",
+        "    if agent:\n",
+        f"{DRAIN}test_the_client_of_a_node_that_drains_goes_on_at_another_one_by_itself",
+    ),
+    Mutant(
+        "fleet",
+        "a watcher is left behind when the owner of its session is gone",
+        "serve/session_relay.py",
+        "        for session_id in left:\n            self._follow(session_id)\n",
+        "        self._lost.update(left)\n",
+        f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
+    ),
+    Mutant(
+        "fleet",
+        "a watcher that was led to another node misses what happened meanwhile",
+        "serve/followed_sessions.py",
+        '"_meta": {"accord": {"after": after}}}\n',
+        "}\n",
+        "tests/fleet/test_failover.py::test_a_node_that_was_stopped_past_its_lease_stops_its_turns_and_writes_nothing",
+    ),
+    Mutant(
+        "fleet",
+        "a watcher that was led to another node gets everything again",
+        "serve/followed_sessions.py",
+        "        after = min(end, self._ends.get(session_id, end))\n",
+        "        after = 0 * end\n",
+        f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
+    ),
+    Mutant(
+        "fleet",
+        "a session is handed over while its turn runs",
+        "agent/shared_sessions.py",
+        "            and live.runner.is_free\n            and not",
+        "            and not",
+        f"{DRAIN}test_an_idle_session_is_handed_over_at_once_and_a_busy_one_when_its_turn_ends",
+    ),
+    Mutant(
+        "fleet",
+        "a node without a lease is ready",
+        "serve/fleet.py",
+        "        return self.store.lease_left_seconds > 0\n",
+        "        return bool(self._incarnations)\n",
+        "tests/fleet/test_readiness.py::test_a_node_is_ready_exactly_as_long_as_its_lease_lasts",
     ),
 )

@@ -58,7 +58,7 @@ async def test_sigterm_lets_an_open_turn_come_to_its_end_and_refuses_new_connect
             with pytest.raises(ConnectionClosed) as closed:
                 await client.next()
             assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 1012
+            assert closed.value.rcvd.code == 4001
         assert await server.process.wait() == 0
 
 
@@ -69,7 +69,7 @@ async def test_a_turn_that_does_not_end_is_ended_when_the_drain_is_over(tmp_path
             await client.send(request("wait", "session/prompt", prompt_params(session_id, "wait")))
             await client.next_of("session/update")
             server.terminate()
-            assert (await client.answer("wait"))["error"]["data"]["reason"] == "connection_ended"
+            assert (await client.answer("wait"))["error"]["data"]["reason"] == "drained"
         assert await server.process.wait() == 0
         assert (tmp_path / "root" / "cancelled").exists()
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from accord.serve.principals import Principal
 from accord.serve.relay_ends import NodeLink
-from accord.serve.session_relay import SessionRelay, _Opening
+from accord.serve.relayed_requests import Opening
+from accord.serve.session_relay import SessionRelay
 from accord.transport.memory import memory_pair
 from accord.transport.routing import Envelope
 
@@ -20,11 +21,16 @@ def link_to(name: str) -> NodeLink:
 
 def answered(relay: SessionRelay, method: str, link: NodeLink | None, session_id: str = "s1") -> None:
     message = Envelope("request", 1, method, session_id)
-    relay._placed(_Opening(b"", message, 0.0, link), is_open=True)
+    relay._placed(Opening(b"{}", message, 0.0, link), is_open=True)
+
+
+class NoStore:
+    async def epoch_of(self, _: str) -> int:
+        return 1
 
 
 async def test_a_session_that_is_opened_again_or_closed_is_counted_once_or_not_at_all() -> None:
-    fleet: Any = SimpleNamespace(relayed_sessions=0)
+    fleet: Any = SimpleNamespace(relayed_sessions=0, store=NoStore(), is_draining=True)
     client, _ = memory_pair()
     relay = SessionRelay(client, Principal("ada"), fleet, 1024)
     first, second = link_to("first"), link_to("second")

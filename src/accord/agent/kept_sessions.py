@@ -17,7 +17,7 @@ from accord.agent.session import Session
 from accord.agent.session_paths import check_path
 from accord.errors import InvalidParams, StoreError
 from accord.protocol.codec import decode_json
-from accord.session.client_requests import ListSessions, SessionsListed, SessionSummary
+from accord.session.client_requests import ListSessions, ReopenSession, SessionsListed, SessionSummary
 from accord.session.event import (
     CompactionChanged,
     ConfigChanged,
@@ -33,7 +33,18 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import SessionRecord, Store, date_of
 
-__all__ = ["SessionList", "healing", "learned", "outlined", "released", "replayed", "restored", "stopped_plans"]
+__all__ = [
+    "SessionList",
+    "cursor_of",
+    "healing",
+    "learned",
+    "outlined",
+    "released",
+    "reopened",
+    "replayed",
+    "restored",
+    "stopped_plans",
+]
 
 log = logging.getLogger("accord.agent")
 
@@ -64,6 +75,33 @@ async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIter
         position += count
         yield replay.add(page)
         await asyncio.sleep(0)
+
+
+async def reopened(
+    store: Store, session_id: str, outline: Outline, *, replay: bool, after: int | None
+) -> AsyncIterator[tuple[list[Event], list[Event]]]:
+    """A log for a client that reopens it: page by page what is only learned, and what is sent.
+
+    With `replay` all of it is sent; with a position `after` what is behind it, as it came: a client may have the first
+    part of an entry.
+    """
+    position = 0
+    if after is None:
+        async for events in replayed(store, session_id, outline):
+            yield ([], events) if replay else (events, [])
+        return
+    while page := await store.read_page(session_id, position):
+        known = max(after - position, 0)
+        yield page[:known], page[known:]
+        position += len(page)
+        await asyncio.sleep(0)
+
+
+def cursor_of(request: ReopenSession) -> int | None:
+    """The position up to which the client has the conversation; None where it does not say."""
+    given = (request.meta or {}).get("accord")
+    after = given.get("after") if isinstance(given, dict) else None
+    return after if type(after) is int and after >= 0 else None
 
 
 _STOPPED = WorkError(-32603, "The agent stopped before the turn was over")

@@ -23,7 +23,18 @@ from accord.session.capability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
 
-__all__ = ["answerable", "client_reason", "lost_session", "store_error", "unknown_session", "work_error"]
+__all__ = [
+    "DRAINING",
+    "SESSION_LOST",
+    "answerable",
+    "client_reason",
+    "drained",
+    "draining",
+    "lost_session",
+    "store_error",
+    "unknown_session",
+    "work_error",
+]
 
 # Advice for the user when the store cannot keep a session. The path is in the log only.
 _REMEDIES = {
@@ -45,6 +56,12 @@ _REMEDIES = {
 }
 
 
+DRAINING = "draining"
+"""The `reason` of requests that a server does not begin, because it is about to end."""
+SESSION_LOST = "session_lost"
+"""The `reason` where a session was open until its process lost it, or gave it to another one."""
+
+
 def unknown_session(session_id: str) -> ResourceNotFound:
     """-32002, as every edition wants it for a session that is not open here."""
     return ResourceNotFound("There is no such session: open it with session/new first", {"sessionId": session_id})
@@ -53,7 +70,19 @@ def unknown_session(session_id: str) -> ResourceNotFound:
 def lost_session(session_id: str) -> ResourceNotFound:
     """-32002 for a session that was open here until this process lost it; it may be opened again."""
     message = "This session is not open here any more: load or resume it"
-    return ResourceNotFound(message, {"sessionId": session_id, "reason": "session_lost"})
+    return ResourceNotFound(message, {"sessionId": session_id, "reason": SESSION_LOST})
+
+
+def draining(session_id: str | None) -> ResourceNotFound:
+    """-32002 for a prompt, or a session to be opened, at a server that is about to end: nothing was done."""
+    message = "This server is about to end: connect again, load the session there and repeat the request"
+    return ResourceNotFound(message, {"sessionId": session_id, "reason": DRAINING})
+
+
+def drained(*, asks: bool) -> InternalError:
+    """-32603 for a turn that did not end before its server did."""
+    what = "the turn waited for an answer" if asks else "the turn was over"
+    return InternalError(f"The server ended {'while' if asks else 'before'} {what}", {"reason": "drained"})
 
 
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:

@@ -85,9 +85,14 @@ class SessionClients:
         return self._capabilities
 
     @property
+    def asks(self) -> bool:
+        """Whether a question is open."""
+        return bool(self._open)
+
+    @property
     def is_forsaken(self) -> bool:
         """Whether a question is open, and there is no client to answer it."""
-        return bool(self._open) and not self.attachments
+        return self.asks and not self.attachments
 
     def attach(self, attachment: Attachment) -> None:
         self.attachments.append(attachment)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from accord.agent.client import Client, ClientCaller
-from accord.agent.kept_sessions import SessionList, learned, outlined, released, replayed, restored
+from accord.agent.kept_sessions import SessionList, cursor_of, learned, outlined, released, reopened, restored
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import lost_session, unknown_session
 from accord.agent.session import Session, new_id
@@ -197,9 +197,9 @@ class SessionRegistry:
                 await self._shut(request.session_id)
             elif live is not None:
                 live.set_places(roots, servers)
-                return await self._reopen_live(live, replay=request.replay)
+                return await self._reopen_live(live, request)
             elif shared is not None:
-                return await self._attach(shared, replay=request.replay)
+                return await self._attach(shared, request)
             return await self._reopen_kept(request, roots, servers)
 
     async def _record(self, session_id: str, live: OpenSession | None = None) -> SessionRecord:
@@ -225,9 +225,7 @@ class SessionRegistry:
         try:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(request.session_id), roots, request.meta)
-            await self._replay_history(
-                live, store, await restored(live.session, store, heal=first), replay=request.replay
-            )
+            await self._replay_history(live, store, await restored(live.session, store, heal=first), request)
             return await self._open(live, servers, known=True)
         except BaseException as error:
             await asyncio.shield(released(self._store, request.session_id))
@@ -238,11 +236,11 @@ class SessionRegistry:
     async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
         live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
-        await self._replay_history(live, store, await restored(live.session, store, heal=False), replay=request.replay)
+        await self._replay_history(live, store, await restored(live.session, store, heal=False), request)
         self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
-    async def _reopen_live(self, live: OpenSession, *, replay: bool) -> SessionOpened:
+    async def _reopen_live(self, live: OpenSession, request: ReopenSession) -> SessionOpened:
         publisher = live.session._publisher
         if isinstance(publisher, SharedPublisher):
             publisher.target = self._attachments[live.session.id].view
@@ -254,13 +252,13 @@ class SessionRegistry:
                 await publisher.replay([live.runner.snapshot], publisher.encoder)
             else:
                 store, outline = self._store, await outlined(self._store, live.session.id)
-                await self._replay_history(live, store, outline, replay=replay)
+                await self._replay_history(live, store, outline, request)
             return await self._answer(live, known=True)
         except BaseException:
             publisher.release()
             raise
 
-    async def _attach(self, live: OpenSession, *, replay: bool) -> SessionOpened:
+    async def _attach(self, live: OpenSession, request: ReopenSession) -> SessionOpened:
         """Open a session that another client has open: from now on both have it."""
         session_id, (dialect, client) = live.session.id, self._met()
         clients = live.clients
@@ -270,7 +268,7 @@ class SessionRegistry:
         attachment = Attachment.make(session_id, dialect, client, self._caller, self._connection)
         self._live[session_id], self._attachments[session_id] = live, attachment
         try:
-            opened = await self._reopen_live(live, replay=replay)
+            opened = await self._reopen_live(live, request)
         except BaseException:
             del self._live[session_id], self._attachments[session_id]
             raise
@@ -280,19 +278,18 @@ class SessionRegistry:
         asyncio.get_running_loop().call_soon(clients.ask_open, attachment)
         return opened
 
-    async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, *, replay: bool) -> None:
-        """Replay the conversation, or only let the encoder learn it; then send the current state."""
+    async def _replay_history(self, live: OpenSession, store: Store, outline: Outline, request: ReopenSession) -> None:
+        """Replay what the client asks for, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
-        session, publisher = live.session, live.session._publisher
+        publisher = live.session._publisher
         encoder = dialect.encoder(client.capabilities)
         encoder.client_terminals |= publisher.encoder.client_terminals
-        async for events in replayed(store, session.id, outline):
-            if replay:
-                await publisher.replay(events, encoder)
-            else:
-                for event in events:
-                    encoder.encode(event)
-            if session.id not in self._live:
+        after = cursor_of(request)
+        async for known, sent in reopened(store, live.session.id, outline, replay=request.replay, after=after):
+            for event in known:
+                encoder.encode(event)
+            await publisher.replay(sent, encoder)
+            if after is None and live.session.id not in self._live:
                 # Only a client that has it open can still get chunks of an earlier message.
                 encoder.forget_messages()
         await publisher.replay([live.runner.snapshot], encoder)

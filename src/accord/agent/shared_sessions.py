@@ -6,6 +6,7 @@ A session has one log, one turn at a time and one publisher; `session_clients` h
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
@@ -84,6 +85,9 @@ class OpenSession:
 log = logging.getLogger("accord.agent")
 
 DETACHED_SECONDS = scaled(3600.0)
+INSERTION_SECONDS = 0.05
+# Beyond the grace of a handler that ignores its cancellation.
+INTERRUPT_SECONDS = scaled(10.0)
 
 
 class SharedSessions:
@@ -100,10 +104,11 @@ class SharedSessions:
         self._live: dict[str, OpenSession] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._handing_over: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """End the turns that go on without a client."""
-        for task in list(self._tasks):
+        """End the turns that go on without a client; sessions that are handed over are released."""
+        for task in self._tasks - self._handing_over:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -117,17 +122,76 @@ class SharedSessions:
             if live is None:
                 continue
             live.lose()
-            task = asyncio.get_running_loop().create_task(self._end(live))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start_task(self._end(live))
+
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def hand_over(self, wanted: Callable[[str], bool], on_released: Callable[[str], object]) -> list[str]:
+        """Close the wanted sessions that have no turn and release them, for another process; their ids at once.
+
+        `on_released` is called with each when another process may have it. Clients that use one here get errors.
+        """
+        handed = [
+            live
+            for session_id, live in self._live.items()
+            # A session without a client is ended by the task that waits for its turn.
+            if live.is_ready
+            and live.runner.is_free
+            and not self._is_detached(live)
+            and wanted(session_id)
+            # One that is being opened or closed has its lock held.
+            and not self._lock(session_id).locked()
+        ]
+        for live in handed:
+            del self._live[live.session.id]
+            live.is_lost = True
+            task = self._start_task(self._hand_over(live, on_released))
+            self._handing_over.add(task)
+            task.add_done_callback(self._handing_over.discard)
+        return [live.session.id for live in handed]
+
+    async def _hand_over(self, live: OpenSession, on_released: Callable[[str], object]) -> None:
+        async with self._lock(live.session.id):
+            await self._close(live)
+            await self._release(live)
+        on_released(live.session.id)
+
+    async def interrupt(self, failure: Callable[[str, bool], Exception]) -> list[str]:
+        """End every running turn with an error, in its log and then in the answer to its prompt; their sessions.
+
+        `failure` makes the error; it gets the session, and whether its turn waits for an answer of a person.
+        """
+        busy = [live for live in self._live.values() if not live.runner.is_free]
+        try:
+            async with asyncio.timeout(INTERRUPT_SECONDS):
+                await asyncio.gather(*(self._interrupt(live, failure) for live in busy))
+        except TimeoutError:
+            log.warning("a turn could not be ended in time: the next owner of its session ends it in the log")
+        return [live.session.id for live in busy]
+
+    async def _interrupt(self, live: OpenSession, failure: Callable[[str, bool], Exception]) -> None:
+        clients = live.clients
+        asks = live.runner.snapshot.state == "requires_action" or (clients is not None and clients.asks)
+        error = failure(live.session.id, asks)
+        while not live.runner.is_free:
+            live.runner.fail(error)
+            # A prompt that is just being inserted has no turn yet that could be ended.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(INSERTION_SECONDS):
+                    await live.runner.next_end()
 
     @property
-    def running(self) -> int:
-        """How many sessions have a turn that is not over, those left out that ask something and have no client."""
-        return sum(
-            live.runner.snapshot.state != "idle" and not (live.clients is not None and live.clients.is_forsaken)
-            for live in self._live.values()
-        )
+    def running(self) -> set[str]:
+        """The sessions with a turn that is not over, those left out that ask something and have no client."""
+        return {
+            session_id
+            for session_id, live in self._live.items()
+            if live.runner.snapshot.state != "idle" and not (live.clients is not None and live.clients.is_forsaken)
+        }
 
     def __len__(self) -> int:
         return len(self._live)
@@ -148,9 +212,7 @@ class SharedSessions:
         if not self.keeps_turns or live.runner.snapshot.state == "idle":
             self._live.pop(live.session.id, None)
             return False
-        task = asyncio.get_running_loop().create_task(end())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._start_task(end())
         return True
 
     async def _wait(self, live: OpenSession) -> None:
@@ -174,20 +236,29 @@ class SharedSessions:
 
     async def _end(self, live: OpenSession) -> None:
         """End a session that was lost. Its turn ends within the grace of its runner."""
+        # First, so that it can be acquired again: what is left of this one is cut off from the store.
+        async with self._lock(live.session.id):
+            await self._release(live)
+        while not live.runner.is_free:
+            await live.runner.next_end()
+        # Not before: the prompts of a session that is being closed are answered as cancelled, and these failed.
+        await self._close(live)
+
+    async def _close(self, live: OpenSession) -> None:
         try:
-            # First, so that it can be acquired again: what is left of this one is cut off from the store.
-            async with self._lock(live.session.id):
-                if live.session._store is not None:
-                    await live.session._store.release(live.session.id)
-            while not live.runner.is_free:
-                await live.runner.next_end()
-            # Not before: the prompts of a session that is being closed are answered as cancelled, and these failed.
             live.runner.feed(CloseRequested())
             await live.runner.closed.wait()
             await live.runner.stop()
             await live.session._close()
         except Exception:
-            log.exception("a session that was lost could not be ended cleanly")
+            log.exception("a session that this process gave up could not be ended cleanly")
+
+    async def _release(self, live: OpenSession) -> None:
+        try:
+            if live.session._store is not None:
+                await live.session._store.release(live.session.id)
+        except StoreError as error:
+            log.warning("a session could not be released, it is free after the lease of this process: %s", error)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """The lock of one session id: openings and closings of a session exclude each other."""

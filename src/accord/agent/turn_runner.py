@@ -387,9 +387,14 @@ class TurnRunner:
     def store_failed(self, error: Exception) -> None:
         """An event could not be committed or sent: the turn ends with an error."""
         log.error("a session could not be kept: %s", error)
-        self._failure = error
         if self._turn is not None:
             self._turn._fail(error)
+        self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """End the running turn with an error: its handler is cancelled, and what it left open is ended in the log."""
+        self._failure = error
+        if self._turn is not None:
             self._cancel_handler()
         if self.repair is not None:
             self.repair.run_later()

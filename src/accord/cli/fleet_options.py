@@ -7,6 +7,7 @@ or from a variable, which is taken out of the environment so that no program sta
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import stat
 from pathlib import Path
@@ -17,13 +18,15 @@ from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.errors import LocalProtocolError, StoreError
 
 if TYPE_CHECKING:
-    from accord.stores import PostgresStore
+    from accord.stores import NodeRecord, PostgresStore
 
 __all__ = [
     "SECRET_VARIABLE",
     "STORE_VARIABLE",
     "add_node_options",
+    "add_secret_option",
     "add_store_option",
+    "ask_to_move",
     "fleet_secret",
     "node_store",
     "store_failure",
@@ -32,6 +35,7 @@ __all__ = [
 
 STORE_VARIABLE = "ACCORD_STORE"
 DIRECT_VARIABLE = "ACCORD_STORE_DIRECT"
+MOVE_SECONDS = 10.0
 SECRET_VARIABLE = "ACCORD_FLEET_SECRET"  # noqa: S105 - the name of a variable
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
 
@@ -41,6 +45,14 @@ def add_store_option(parser: Parser) -> None:
         "--store-file",
         metavar="FILE",
         help=f"a file with the connection string of PostgreSQL; or put that into {STORE_VARIABLE}",
+    )
+
+
+def add_secret_option(parser: Parser) -> None:
+    parser.add_argument(
+        "--fleet-secret-file",
+        metavar="FILE",
+        help=f"a file with the secret of all nodes; or put that into {SECRET_VARIABLE}",
     )
 
 
@@ -55,11 +67,7 @@ def add_node_options(parser: Parser) -> None:
     parser.add_argument(
         "--node-address", metavar="URL", help="where the other nodes reach it; http://HOST:PORT unless given"
     )
-    parser.add_argument(
-        "--fleet-secret-file",
-        metavar="FILE",
-        help=f"a file with the secret of all nodes; or put that into {SECRET_VARIABLE}",
-    )
+    add_secret_option(parser)
     parser.add_argument(
         "--lease", type=seconds_of, metavar="S", help="seconds until a dead node's sessions are free; 10 unless given"
     )
@@ -135,6 +143,27 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
     given_times = {name: seconds for name, seconds in times.items() if seconds is not None}
     address = (options.node_address or "").rstrip("/")
     return PostgresStore(conninfo, node=name, address=address, direct=direct or None, **given_times)
+
+
+def ask_to_move(owner: NodeRecord, secret: str, session_id: str, node: str) -> None:
+    """Ask the node that owns a session to hand it over to another one, when its turn is over."""
+    import urllib.request  # noqa: PLC0415 - only here
+
+    from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass, PassSigner  # noqa: PLC0415 - only here
+
+    try:
+        given = PassSigner(secret).sign(FleetPass("accord fleet", owner.name, owner.incarnation, ""))
+    except LocalProtocolError as error:
+        raise UsageFailure(str(error)) from error
+    body = json.dumps({"sessionId": session_id, "node": node}).encode()
+    request = urllib.request.Request(f"{owner.address}/move", body, {FORWARD_HEADER: given}, method="POST")  # noqa: S310 - http or https, see `check_address`
+    try:
+        # No proxy: it is the address by which the nodes reach each other.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        opener.open(request, timeout=MOVE_SECONDS).close()
+    except OSError as error:
+        message = f"node {owner.name} cannot be asked at {owner.address}: {error}"
+        raise CommandFailure(Status.FAILED, "session", message) from error
 
 
 def store_failure(error: StoreError) -> CommandFailure:

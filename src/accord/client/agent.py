@@ -7,14 +7,14 @@ import copy
 import functools
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
 from accord.client.inbox import ExtensionCallback, Inbox, reopen
 from accord.client.launch import AgentLauncher, absolute_path
-from accord.client.login import LoginCallback, choose, run_in_terminal
+from accord.client.login import LoginCallback, choose, method_of, run_in_terminal
 from accord.client.negotiate import (
     AgentConnection,
     StartAttempt,
@@ -23,6 +23,7 @@ from accord.client.negotiate import (
     negotiate,
     proposals_for_dialect,
 )
+from accord.client.repeated_request import before_sending, elsewhere
 from accord.client.services import Serving, quirks_of
 from accord.client.session import Session
 from accord.connection import Connection
@@ -233,8 +234,8 @@ class ConnectedAgent:
             AuthRequired: Log in first; `auth_methods` says how.
         """
         place, extra = absolute_path(cwd), [absolute_path(each) for each in additional_directories]
-        await self._be_there()
-        opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
+        request = NewSession(place, extra, list(mcp_servers), meta)
+        opened = await elsewhere(self, lambda: self._begun(request))
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -269,8 +270,7 @@ class ConnectedAgent:
 
     async def fork_session(self, session: Session) -> Session:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
-        await self._be_there()
-        opened: SessionOpened = await self._gated(
+        opened = await self._begun(
             ForkSession(session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers])
         )
         return self._begin(opened, session.cwd, session.additional_directories, session.mcp_servers)
@@ -286,8 +286,7 @@ class ConnectedAgent:
         cursor: str | None = None
         cursors: set[str] = set()
         while True:
-            await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute_path(cwd), cursor))
+            page: SessionsListed = await self._begun(ListSessions(None if cwd is None else absolute_path(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
@@ -301,8 +300,7 @@ class ConnectedAgent:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        await self._be_there()
-        await self._gated(DeleteSession(session_id))
+        await self._begun(DeleteSession(session_id))
 
     async def _reopen(
         self,
@@ -315,14 +313,18 @@ class ConnectedAgent:
         replay: bool,
     ) -> Session:
         place, extra = absolute_path(cwd), [absolute_path(root) for root in roots]
-        await self._be_there()
-        session = self._make(session_id, place, extra, servers, key)
-        try:
-            session._opened(await self._reopen_as_able(session, replay=replay))
-        except BaseException:
-            self._forget(session)
-            raise
-        return session
+
+        async def ask() -> Session:
+            await self._be_there()
+            session = self._make(session_id, place, extra, servers, key)
+            try:
+                session._opened(await self._reopen_as_able(session, replay=replay))
+            except BaseException:
+                self._forget(session)
+                raise
+            return session
+
+        return await elsewhere(self, ask)
 
     async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
         request = ReopenSession(
@@ -354,6 +356,10 @@ class ConnectedAgent:
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
+    async def _begun(self, request: Any) -> Any:
+        await self._be_there()
+        return await self._gated(request)
+
     # --- loss and restart
 
     async def _attend(self, session: Session) -> None:
@@ -365,7 +371,7 @@ class ConnectedAgent:
         connected = self._connected()
         if connected.connection.is_open and self._attended.get(session.id) is connected:
             return
-        async with self._reviving:
+        async with before_sending(self._reviving):
             await self._revive()
             connected = self._connected()
             if self._attended.get(session.id) is connected:
@@ -375,21 +381,19 @@ class ConnectedAgent:
             session._reopened(connected.dialect)
             self._inbox.add(session)
             session._opened(await self._reopen_as_able(session, replay=False))
-            # A login in between may have started it once more.
-            self._attended[session.id] = self._connected()
+            self._attended[session.id] = self._connected()  # a login in between may have started it once more
 
     async def _be_there(self) -> None:
         """Ensure that the agent is connected, for requests that need no open session."""
         if not self._connected().connection.is_open:
-            async with self._reviving:
+            async with before_sending(self._reviving):
                 await self._revive()
 
     async def _revive(self) -> None:
         if self._connected().connection.is_open:
             return
         if self._watcher is not None:
-            # Closing gives the reason, and ends the services of the old process first.
-            await self._watcher
+            await self._watcher  # which gives the reason, and ends the services of the old process first
         reason = self._lost or ConnectionLost("the agent is gone")
         if self._is_closed or not self._may_respawn or not self._launcher.can_reopen:
             raise copy.copy(reason)
@@ -397,6 +401,9 @@ class ConnectedAgent:
         await self.open()
         self.respawns += 1
         self.on_respawn(reason)
+
+    async def _elsewhere(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+        return await elsewhere(self, ask)
 
     # --- requests
 
@@ -434,12 +441,8 @@ class ConnectedAgent:
             ValueError: There is no such method.
             ConnectFailed: The login program failed.
         """
-        method = next((each for each in self.auth_methods if each.id == method_id), None)
-        if method is None:
-            known = ", ".join(each.id for each in self.auth_methods) or "none"
-            raise ValueError(f"the agent has no login {method_id!r}; it has {known}")
         async with self._reviving:
-            await self._login(method)
+            await self._login(method_of(self.auth_methods, method_id))
 
     async def _login(self, method: AuthMethod) -> None:
         if method.type != "terminal":

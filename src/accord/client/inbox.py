@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
+from accord.client.turn import Turn
 from accord.connection import Handlers, current_request
 from accord.errors import AccordError, MethodNotFound
 from accord.json_values import JsonValue
@@ -100,6 +101,11 @@ class Inbox:
         self._sessions[session.id] = session
         if session.id not in self._services:
             self._services[session.id] = Services(session, self._serving)
+
+    def first_turn(self) -> Turn | None:
+        """A turn that runs, in any session."""
+        turns = (turn for session in self._sessions.values() for turn in session._turns.sent)
+        return next((turn for turn in turns if not turn.is_over and not turn._is_moving), None)
 
     def find(self, session_id: str) -> Session | None:
         """The session of an id, while it is open."""

@@ -12,10 +12,23 @@ from accord.errors import AuthRequired, ConnectFailed
 from accord.session.capability import AuthMethod
 from accord.transport.interpreter import environment_of
 
-__all__ = ["LoginCallback", "choose", "run_in_terminal"]
+__all__ = ["LoginCallback", "choose", "method_of", "run_in_terminal"]
 
 LoginCallback: TypeAlias = Callable[[Sequence[AuthMethod]], "str | Awaitable[str | None] | None"]
 """Gets the login methods and returns the id of one, or None to give up."""
+
+
+def method_of(methods: Sequence[AuthMethod], method_id: str) -> AuthMethod:
+    """The login method of an id.
+
+    Raises:
+        ValueError: There is none; the message lists those that exist.
+    """
+    method = next((each for each in methods if each.id == method_id), None)
+    if method is None:
+        known = ", ".join(each.id for each in methods) or "none"
+        raise ValueError(f"the agent has no login {method_id!r}; it has {known}")
+    return method
 
 
 async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], error: AuthRequired) -> AuthMethod:
@@ -29,11 +42,7 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
         if inspect.isawaitable(wanted):
             wanted = await wanted
         if wanted is not None:
-            method = next((each for each in methods if each.id == wanted), None)
-            if method is None:
-                known = ", ".join(each.id for each in methods)
-                raise ValueError(f"the agent has no login {wanted!r}: one of {known}")
-            return method
+            return method_of(methods, wanted)
     if not error.auth_methods:
         encoded = error.data if isinstance(error.data, Mapping) else {}
         error.data = {**encoded, "authMethods": [_as_json(each) for each in methods]}

@@ -102,6 +102,7 @@ class SessionAgent(Protocol):
     async def _attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process reopens it first."""
 
+    async def _elsewhere(self, ask: Callable[[], Awaitable[Any]]) -> Any: ...
     def _forget(self, session: Session) -> None: ...
 
 
@@ -199,7 +200,7 @@ class Session:
         """Send a prompt when the automaton allows it, and wait for the end of its turn."""
         try:
             self._check_open()
-            await self._agent._attend(self)
+            await self._agent._elsewhere(lambda: self._agent._attend(self))
             if turn._is_unwanted:
                 turn._finish("cancelled")
                 return
@@ -211,8 +212,7 @@ class Session:
             turn._sent()
             prompt = Prompt(self.id, turn.prompt, turn.meta)
             turn._span = self._agent._prompt_span(prompt)
-            inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
-            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+            answer = await self._agent._elsewhere(functools.partial(self._ask, turn, prompt))
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -235,6 +235,18 @@ class Session:
         finally:
             self._feed(Abandoned(turn))
             turn._end_span()
+
+    async def _ask(self, turn: Turn, prompt: Prompt) -> PromptAnswered:
+        """Send a prompt where the session is open now."""
+        await self._agent._attend(self)
+        turn._is_moving = False
+        inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
+        try:
+            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+        except RequestError:
+            turn._is_moving = True  # until another server takes it, or the turn ends with this error
+            raise
+        return answer
 
     def _inserted(self, turn: Turn, answer: PromptAnswered) -> None:
         """The prompt's message is inserted: reports behind the answer, also those of the same read, are its own."""
@@ -266,9 +278,11 @@ class Session:
 
     def _lost(self, error: AccordError) -> None:
         """The connection is gone, and every turn with it."""
-        for turn in [*self._turns.sent, *self._turns.unsent]:
-            turn._finish(None, error)
-        if self.transcript.state != "idle":
+        is_moving = any(turn._is_moving for turn in self._turns.sent)
+        for turn in [*self._turns.sent, *([] if is_moving else self._turns.unsent)]:
+            if not turn._is_moving:
+                turn._finish(None, error)
+        if self.transcript.state != "idle" and not is_moving:
             self._apply(StateChanged("idle", "error"))
 
     def cancel(self) -> None:

@@ -88,6 +88,8 @@ class Turn:
         self._drained: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_unwanted = False
+        self._is_moving = False
+        """Whether its prompt was refused by a server that is about to end, and goes to another one."""
         self._released = asyncio.Event()
         """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()

@@ -375,7 +375,9 @@ class Connection:
 
     def _check_open(self) -> None:
         if self._lost is not None:
-            raise copy.copy(self._lost)  # each caller gets its own, with its own traceback
+            lost = copy.copy(self._lost)  # each caller gets its own, with its own traceback
+            lost.unsent = True  # type: ignore[attr-defined]
+            raise lost
 
     def _check_method(self, method: Method) -> None:
         edition = self.edition

@@ -7,6 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+import msgspec
+
 from accord.display import exact
 from accord.errors import AccordError
 from accord.serve.access import AccessCheck, HttpRefusal, headers_of
@@ -14,7 +16,7 @@ from accord.serve.agent_transport import AgentTransport
 from accord.serve.connections import Connections
 from accord.serve.http import HttpExchange, take_message
 from accord.serve.metrics import Metrics
-from accord.serve.response import Receive, Send, respond
+from accord.serve.response import Receive, Send, read_body, respond
 from accord.serve.websocket import ServedSocket
 
 __all__ = ["AgentApplication"]
@@ -23,6 +25,9 @@ log = logging.getLogger("accord.serve")
 access_log = logging.getLogger("accord.serve.access")
 
 ENDPOINT = "/acp"
+MOVE = "/move"
+MOVE_BYTES = 16 * 1024
+MOVE_SECONDS = 10.0
 _ENDPOINTS = frozenset({"", ENDPOINT})
 _SHOWN_CHARACTERS = 200
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
@@ -30,6 +35,11 @@ _EXPOSED = "Acp-Connection-Id, Acp-Session-Id"
 _ALLOWED = (
     "Authorization, Content-Type, Accept, Last-Event-ID, Acp-Connection-Id, Acp-Session-Id, Accord-Message-Number"
 )
+
+
+class _Move(msgspec.Struct, rename="camel"):
+    session_id: str
+    node: str
 
 
 class AgentApplication:
@@ -99,8 +109,10 @@ class AgentApplication:
             _check_length(headers)
             send = self._for_page(headers, send)
             path = _path(scope)
-            if path not in _ENDPOINTS:
+            if path not in _ENDPOINTS and (path != MOVE or scope["method"] != "POST"):
                 status = await self._status_page(scope["method"], path, send)
+            elif path == MOVE:
+                status = await self._move(headers, receive, send)
             elif scope["method"] == "OPTIONS" and "origin" in headers:
                 status = await respond(send, 204, headers={"Access-Control-Allow-Methods": "GET, POST, DELETE"})
             else:
@@ -188,6 +200,19 @@ class AgentApplication:
 
         return send_with_origin
 
+    async def _move(self, headers: Mapping[str, str], receive: Receive, send: Send) -> int:
+        """Hand a session over to another node when its turn is over (`accord fleet move`)."""
+        _, credentials = await self._access.principal(headers, None)
+        if credentials.forwarded_by is None:
+            raise HttpRefusal(404, "path", "The endpoint is /acp")
+        body = await read_body(receive, headers, max_bytes=MOVE_BYTES, timeout_seconds=MOVE_SECONDS)
+        try:
+            move = msgspec.json.decode(body, type=_Move)
+        except msgspec.DecodeError as error:
+            raise HttpRefusal(400, "message", "Name a session and a node") from error
+        self._connections.move(move.session_id, move.node)
+        return await respond(send, 202)
+
     async def _status_page(self, method: str, path: str, send: Send) -> int:
         if method not in {"GET", "HEAD"}:
             raise HttpRefusal(404, "path", "The endpoint is /acp")
@@ -198,7 +223,7 @@ class AgentApplication:
             body = b"ready\n" if ready else b"draining\n" if self._connections.is_draining else b"no lease\n"
             return await respond(send, 200 if ready else 503, body, {"Content-Type": "text/plain"})
         if path == "/metrics":
-            text = self._metrics.text(self._connections.gauges).encode()
+            text = self._connections.metrics_text.encode()
             return await respond(send, 200, text, {"Content-Type": "text/plain; version=0.0.4"})
         raise HttpRefusal(404, "path", "The endpoint is /acp")
 

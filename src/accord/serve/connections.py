@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import json
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ SWEEP_SECONDS = 1.0
 RECHECK_SECONDS = scaled(30.0)
 STOP_SECONDS = scaled(10.0)
 DRAIN_POLL_SECONDS = 0.05
+# For the answers to the prompts of turns that were ended.
+ANSWER_SECONDS = scaled(5.0)
 # A client that lost its link tries again within this.
 RETURN_SECONDS = scaled(2.0)
 # The lifetime of known answers to `initialize`.
@@ -67,6 +69,7 @@ class Connections:
         self._sweeper: asyncio.Task[None] | None = None
         self._rechecked_at = time.monotonic()
         self.is_draining = False
+        self._moving: set[str] = set()
 
     @property
     def is_ready(self) -> bool:
@@ -77,12 +80,19 @@ class Connections:
         return len(self._all)
 
     @property
-    def gauges(self) -> dict[str, float]:
-        """The numbers of this moment, for the metrics."""
+    def metrics_text(self) -> str:
+        """The metrics, with the numbers of this moment."""
+        if self.fleet is None:
+            return self.metrics.text(self._gauges, {}, {})
+        return self.metrics.text(self._gauges, self.fleet.counters, self.fleet.store.error_counts)
+
+    @property
+    def _gauges(self) -> dict[str, float]:
         return {
             "connections": len(self._all),
             "links": sum(connection.links for connection in self._all.values()),
             "sessions": sum(rules.open_sessions for rules in self._rules.values()),
+            "running_turns": len(self._upstream.running),
             "waiting_bytes": sum(connection.streams.waiting_bytes for connection in self._all.values()),
             "draining": float(self.is_draining),
             **({} if self.fleet is None else self.fleet.gauges),
@@ -152,7 +162,7 @@ class Connections:
     def check_room(self, principal: Principal, instead_of: RemoteConnection | None = None) -> None:
         """Refuse a further connection where there are too many."""
         if self.is_draining:
-            raise HttpRefusal(503, "draining", "The server is about to end", {"Retry-After": "5"})
+            raise HttpRefusal(503, "draining", "The server is about to end", {"Retry-After": "1"})
         own = [each for each in self._of(principal) if each is not instead_of]
         full = len(self._all) - (instead_of is not None) >= self.limits.connections
         if len(own) >= self.limits.connections_per_principal or full:
@@ -290,15 +300,71 @@ class Connections:
                 connection.end("its root was changed")
 
     async def drain(self, seconds: float) -> None:
-        """Take no new connection, and let the requests that are open come to their end, for so long at most."""
+        """Begin nothing new, let the turns that run come to their end, for so long at most, and end the others.
+
+        In a fleet a session is handed over as soon as nothing runs in it, and a connection ends when nothing is open.
+        """
         self.is_draining = True
+        for connection in self._all.values():
+            connection.is_draining = True
+        # A database that does not answer does not hold the clients up.
+        marking = None if self.fleet is None else self._start_task(self.fleet.drain())
+        deadline = time.monotonic() + seconds
+        # Busy is a sum over all connections: no single event says that it is over.
+        while self._is_at_work() and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(DRAIN_POLL_SECONDS)
+        ended = set(await self._upstream.interrupt())
+        # Their answers are behind the last events in the log; they come before the connections end.
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while self._at_work() & ended and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(DRAIN_POLL_SECONDS)
+        if marking is not None:
+            await marking
+
+    def _is_at_work(self) -> bool:
+        """Whether a turn runs or a connection has something to be done; what has nothing is ended or handed over."""
+        left = self._end_unanswered()
         if self.fleet is not None:
-            await self.fleet.drain()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                # Busy is a sum over all connections: no single event says that it is over.
-                while self._end_unanswered() or self._upstream.running or self._working():  # noqa: ASYNC110
-                    await asyncio.sleep(DRAIN_POLL_SECONDS)
+            self._hand_over(lambda _: True)
+        working = self._working()
+        return left or working or bool(self._upstream.running)
+
+    def move(self, session_id: str, node: str) -> None:
+        """Hand one session over when its turn is over; its clients go on at `node`."""
+        log.warning("session %s is to be handed over to node %s", session_id, node)
+        if session_id not in self._moving:
+            self._moving.add(session_id)
+            self._start_task(self._move(session_id, node))
+
+    async def _move(self, session_id: str, node: str) -> None:
+        try:
+            while any(each.watches({session_id}) for each in self._all.values()):
+                if self._hand_over(lambda each: each == session_id, node):
+                    return
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
+        finally:
+            self._moving.discard(session_id)
+
+    def _at_work(self) -> set[str | None]:
+        """The sessions that open requests name."""
+        return {session_id for each in self._all.values() for session_id in each.sessions_at_work}
+
+    def _hand_over(self, wanted: Callable[[str], bool], node: str = "") -> list[str]:
+        """Hand the wanted sessions over that have no turn and no open request; their ids."""
+        working = self._at_work()
+
+        def report(session_id: str) -> None:
+            log.info("session %s was handed over", session_id)
+            for connection in list(self._all.values()):
+                connection.moved(session_id, node)
+            if self.fleet is not None:
+                self.fleet.report_moved(session_id, node)
+
+        handed = self._upstream.hand_over(lambda each: each not in working and wanted(each), report)
+        if self.fleet is not None:
+            for session_id in handed:
+                self.fleet.report_moved(session_id, None)
+        return handed
 
     def _end_unanswered(self) -> bool:
         """End the connections that wait for the answer of a client that has left; whether there were any."""
@@ -310,9 +376,11 @@ class Connections:
 
     def _working(self) -> bool:
         """Whether a connection has something to be done; in a fleet the others end now, and go on at another node."""
-        # A client that lost its link gets the messages that it missed from the log, when it loads the session.
-        left_at = time.monotonic() - (0.0 if self.fleet is not None else RETURN_SECONDS)
-        working = [each for each in self._all.values() if each.is_busy or each.has_unread(left_at)]
+        left_at = time.monotonic() - RETURN_SECONDS
+        running = self._upstream.running
+        working = {
+            each for each in self._all.values() if each.is_busy or each.has_unread(left_at) or each.watches(running)
+        }
         if self.fleet is not None:
             for connection in [each for each in self._all.values() if each not in working]:
                 connection.end("the server ends")
@@ -322,6 +390,7 @@ class Connections:
         """End all connections and their agents."""
         self.is_draining = True
         for connection in list(self._all.values()):
+            connection.is_draining = True
             connection.end("the server ends")
         if self._sweeper is not None:
             self._sweeper.cancel()

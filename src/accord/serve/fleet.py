@@ -68,9 +68,22 @@ class FleetStore(Protocol):
     @property
     def lease_seconds(self) -> float: ...
 
+    @property
+    def lease_left_seconds(self) -> float: ...
+
+    @property
+    def counters(self) -> dict[str, float]: ...
+
+    @property
+    def error_counts(self) -> dict[str, int]: ...
+
     async def open(self) -> None: ...
 
     async def owner_of(self, session_id: str) -> Any: ...
+
+    async def epoch_of(self, session_id: str) -> int: ...
+
+    async def end_of(self, session_id: str, epoch: int) -> int: ...
 
     async def nodes(self) -> list[Any]: ...
 
@@ -119,14 +132,17 @@ class ServerFleet:
         """Of each incarnation of a node: the callbacks that end what is open to it."""
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
-        self._is_live = True
         self._is_closed = False
         self.on_drain: list[Callable[[], None]] = []
         """Called when the row of this node asks it to drain."""
         self.on_lost: list[Callable[[frozenset[str]], None]] = []
         """Called with the sessions that this node lost with its lease."""
+        self.on_moved: list[Callable[[str, str | None], None]] = []
+        """Called with a session that this node hands over and None; when it is released, with the node that is to have
+        it, "" for any."""
         self.forwarded_requests = 0
         self.relayed_sessions = 0
+        self._lost_sessions = 0
 
     def __repr__(self) -> str:
         return f"<fleet of node {self.name}>"
@@ -142,12 +158,24 @@ class ServerFleet:
             "nodes": len(self._nodes),
             "forwarded_requests": self.forwarded_requests,
             "relayed_sessions": self.relayed_sessions,
+            "lease_seconds": self.store.lease_left_seconds,
         }
 
     @property
+    def counters(self) -> dict[str, float]:
+        """Counts since the start, for the metrics."""
+        lost_leases = max(len(self._incarnations) - 1, 0)
+        return {"lost_leases": lost_leases, "lost_sessions": self._lost_sessions, **self.store.counters}
+
+    @property
     def is_live(self) -> bool:
-        """Whether the last read of the database succeeded and found the lease of this node."""
-        return self._is_live
+        """Whether the lease of this node lasts, by its own clock: the database need not be reached."""
+        return self.store.lease_left_seconds > 0
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether this node takes nothing new."""
+        return self._asked_to_drain
 
     @property
     def forwards(self) -> bool:
@@ -194,7 +222,6 @@ class ServerFleet:
             try:
                 await self._refresh()
             except StoreError as error:
-                self._is_live = False
                 log.warning("the nodes of the fleet cannot be read: %s", error)
 
     def _refresh_pause(self) -> float:
@@ -215,8 +242,7 @@ class ServerFleet:
         own = self._nodes.get(self.name)
         if own is None and not self._asked_to_drain:
             await self.store.open()  # its lease has ended: it goes on under a new one
-            self._incarnations.add(self.store.incarnation)
-        self._is_live = own is not None and own.incarnation == self.store.incarnation
+        self._incarnations |= {self.store.incarnation} - {""}
         if own is not None and own.draining and own.incarnation == self.store.incarnation and not self._asked_to_drain:
             self._asked_to_drain = True
             log.warning("node %s was asked to drain", self.name)
@@ -224,9 +250,14 @@ class ServerFleet:
                 callback()
 
     def _report_lost(self, session_ids: frozenset[str]) -> None:
-        log.error("the lease of node %s has ended: it lost %d sessions", self.name, len(session_ids))
-        for callback in self.on_lost:
+        log.error("node %s lost %d sessions", self.name, len(session_ids))
+        self._lost_sessions += len(session_ids)
+        for callback in list(self.on_lost):
             callback(session_ids)
+
+    def report_moved(self, session_id: str, node: str | None) -> None:
+        for callback in list(self.on_moved):
+            callback(session_id, node)
 
     async def node(self, name: str) -> Node | None:
         """A live node by its name; the database is asked where it was not there a moment ago."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["RESUME", "advertise", "changed", "params_of"]
+__all__ = ["MOVED_METHOD", "RESUME", "advertise", "changed", "params_of"]
 
 RESUME = "accord/resume"
+MOVED_METHOD = "_accord-fleet/moved"
+"""A notification between nodes: a session was released, and may be opened elsewhere."""
 
 
 def changed(text: bytes, **members: Any) -> bytes:

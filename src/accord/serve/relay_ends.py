@@ -21,7 +21,7 @@ from accord.serve.node_forwarding import CONNECT_SECONDS, socket_address
 from accord.serve.principals import Principal
 from accord.time_scale import scaled
 from accord.transport import Transport
-from accord.transport.remote import RemoteOptions
+from accord.transport.remote import LinkReport, RemoteOptions
 from accord.transport.routing import read_envelope
 
 __all__ = ["LocalEnd", "NodeLink", "open_link"]
@@ -80,7 +80,12 @@ class NodeLink:
 
 
 async def open_link(
-    fleet: ServerFleet, node: Node, principal: Principal, initialize: bytes, max_bytes: int
+    fleet: ServerFleet,
+    node: Node,
+    principal: Principal,
+    initialize: bytes,
+    max_bytes: int,
+    on_change: Callable[[LinkReport], None],
 ) -> NodeLink | None:
     """A link to a node, with the `initialize` of the client; None if the node cannot be reached, or refuses it."""
     from accord.transport.websocket import connect_websocket  # noqa: PLC0415 - only where a session is elsewhere
@@ -91,6 +96,7 @@ async def open_link(
         connect_seconds=CONNECT_SECONDS,
         # A lost link is tried again while the node may live; then its sessions belong to others.
         reconnect_seconds=fleet.store.lease_seconds,
+        on_link=on_change,
     )
     transport: Transport | None = None
     try:

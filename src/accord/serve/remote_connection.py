@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from accord.agent.request_errors import draining
 from accord.display import exact
 from accord.errors import InvalidParams, InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.serve.agent_transport import AgentTransport
-from accord.serve.message_text import advertise, changed, params_of
+from accord.serve.message_text import MOVED_METHOD, advertise, changed, params_of
 from accord.serve.metrics import Metrics
 from accord.serve.options import HostLimits
 from accord.serve.outgoing_stream import OutgoingStream, OutgoingStreams, StreamLink
@@ -27,7 +29,9 @@ from accord.serve.principals import Credentials, Principal
 from accord.serve.session_rules import LIST, SessionRules, check_names
 from accord.time_scale import scaled
 from accord.transport.routing import (
+    BEGINNING_METHODS,
     CREATING_METHODS,
+    PROMPT_METHOD,
     Envelope,
     ServerRoutes,
     Stream,
@@ -42,6 +46,7 @@ log = logging.getLogger("accord.serve")
 
 LAST_WRITE_SECONDS = scaled(2.0)
 _CANCEL_REQUEST = "$/cancel_request"
+_IDLE = re.compile(rb'"state"\s*:\s*"idle"')
 _SHOWN_CHARACTERS = 200
 
 
@@ -61,6 +66,9 @@ class RemoteConnection:
 
     `has_session_streams` is true for HTTP, where every session has a stream of its own; else there is one stream, None.
     """
+
+    is_draining = False
+    """Whether the server is about to end: nothing new is begun."""
 
     def __init__(
         self,
@@ -86,8 +94,8 @@ class RemoteConnection:
         """The client's requests that the agent has not answered."""
         self._questions: dict[RequestId, bytes] = {}
         """The agent's requests that the client has not answered."""
-        self._sessions: dict[str, None] = {}
-        """Those that are open. A dict, as an idle connection has none: an empty one takes a third of an empty set."""
+        self._sessions: dict[str, bool] = {}
+        """Those that are open, and whether a turn goes on whose prompt is answered (v2)."""
         self._generation = 0
         """How many connections had this agent before."""
         self._agent_ids: dict[RequestId, RequestId] = {}
@@ -183,6 +191,8 @@ class RemoteConnection:
     def _judged(self, text: bytes, message: Envelope) -> bytes:
         if message.method == "initialize":
             raise InvalidRequest("This connection is initialized already")
+        if self.is_draining and message.method in BEGINNING_METHODS:
+            raise draining(message.session_id)
         return self._rules.judge_opening(text) if self._rules.opens(message) else text
 
     def _refuse(self, message: Envelope, error: RequestError, header: str | None = None) -> None:
@@ -215,7 +225,22 @@ class RemoteConnection:
     @property
     def is_busy(self) -> bool:
         """Whether the agent works for the client: a request is not answered, or a question waits."""
-        return bool(self._calls or self._questions or self._abandoned)
+        return bool(self._calls or self._questions or self._abandoned or any(self._sessions.values()))
+
+    @property
+    def sessions_at_work(self) -> set[str | None]:
+        """The sessions that open requests name."""
+        return {call.session_id for call in self._calls.values()}
+
+    def watches(self, sessions: set[str]) -> bool:
+        """Whether its client has one of these open."""
+        return not sessions.isdisjoint(self._sessions)
+
+    def moved(self, session_id: str, node: str) -> None:
+        """Tell the node behind this connection that it may open a session elsewhere: on `node`, where one is named."""
+        if self.credentials.forwarded_by is not None and session_id in self._sessions:
+            notice = {"jsonrpc": "2.0", "method": MOVED_METHOD, "params": {"sessionId": session_id, "node": node}}
+            self.deliver(json.dumps(notice).encode())
 
     @property
     def is_unused(self) -> bool:
@@ -298,7 +323,14 @@ class RemoteConnection:
             return
         if message.kind == "request":
             self._questions[message.id] = given
+        else:
+            self._note_ends(message.session_id, [given])
         self._append(message, given)
+
+    def _note_ends(self, session_id: str | None, texts: Sequence[bytes | bytearray]) -> None:
+        """Note that a turn whose prompt is answered is over."""
+        if session_id is not None and self._sessions.get(session_id) and any(map(_IDLE.search, texts)):
+            self._sessions[session_id] = False
 
     def deliver_all(self, texts: Sequence[bytes | bytearray]) -> None:
         """`deliver` for several. Updates of one session, as a turn sends them, are read and delivered together."""
@@ -308,6 +340,7 @@ class RemoteConnection:
                 self.deliver(text)
             return
         self._metrics.sent_messages += len(texts)
+        self._note_ends(updates.session_id, texts)
         self.streams.extend(self._stream_of(updates), list(map(bytes, texts)))
 
     def _deliver_answer(self, text: bytes, message: Envelope) -> None:
@@ -332,12 +365,14 @@ class RemoteConnection:
 
     def _noted(self, call: Envelope, message: Envelope, text: bytes) -> bytes:
         """Apply a result to the open sessions of the principal; returns the text for the client."""
+        if call.method == PROMPT_METHOD and call.session_id in self._sessions:
+            self._sessions[call.session_id] = b'"stopReason"' not in text
         if call.method == LIST:
             return self._rules.filter_list(text)
         if self._rules.opens(call):
             session_id = message.session_id if call.method in CREATING_METHODS else call.session_id
             if session_id is not None and session_id not in self._sessions:
-                self._sessions[session_id] = None
+                self._sessions[session_id] = False
                 self._rules.opened(session_id)
         elif self._rules.ends(call.method) and call.session_id is not None:
             self._rules.ended(call.method, call.session_id)
@@ -363,6 +398,7 @@ class RemoteConnection:
     def detach(self) -> None:
         """Count a link that has ended."""
         self.links -= 1
+        self._metrics.lost_links += not self.end_reason
         if not self.links:
             self.detached_at = time.monotonic()
 

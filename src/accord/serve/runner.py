@@ -27,6 +27,7 @@ log = logging.getLogger("accord.serve")
 
 # For the work that is left after the drain: closing frames, and responses that are being written.
 SHUTDOWN_SECONDS = 5
+LINGER_SECONDS = 0.5
 PING_SECONDS = 15.0
 BACKLOG = 2048
 YOUNG_OBJECTS = 50_000
@@ -144,4 +145,6 @@ class _DrainingServer(uvicorn.Server):
         await self._application.drain(self._seconds)
         # Before the sockets are closed, so that clients get the reason.
         await self._application.close()
+        # A message that crosses the end is answered with 404, so that its client knows that it was not received.
+        await asyncio.sleep(LINGER_SECONDS)
         self.should_exit = True

@@ -42,7 +42,7 @@ _SHOWN_CHARACTERS = 200
 # Closes for a fault of the client, which are logged.
 _FAULTS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 1011})
 _CODES = {
-    "the server ends": 1012,
+    "the server ends": 4001,
     "its token was revoked": 1008,
     "its token expired": 1008,
     "its root was changed": 1008,

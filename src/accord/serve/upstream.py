@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from accord.agent import Agent, SharedSessions
+from accord.agent.request_errors import drained
 from accord.serve.fleet import ServerFleet
 from accord.serve.options import OnDisconnect
 from accord.serve.principals import Principal
@@ -47,11 +48,17 @@ class Upstream(Protocol):
     """Whether clients with the same `initialize` get the same answer, and the agent need not get each of them."""
 
     @property
-    def running(self) -> int:
-        """The number of running turns that need no connection."""
+    def running(self) -> set[str]:
+        """The sessions with a running turn that needs no connection."""
 
     async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:
         """Serve one connection until either side has ended it; `is_forwarded` says that another node has its client."""
+
+    def hand_over(self, wanted: Callable[[str], bool], on_released: Callable[[str], object]) -> list[str]:
+        """See `SharedSessions.hand_over`."""
+
+    async def interrupt(self) -> list[str]:
+        """End the running turns because the server ends; the ids of their sessions."""
 
     async def close(self) -> None:
         """The server ends."""
@@ -84,7 +91,7 @@ class AgentUpstream:
             fleet.on_lost.append(self._sessions.lose)
 
     @property
-    def running(self) -> int:
+    def running(self) -> set[str]:
         """See `Upstream.running`."""
         return self._sessions.running
 
@@ -100,6 +107,20 @@ class AgentUpstream:
     async def _serve(self, transport: Transport, principal: Principal) -> None:
         name = principal.name if self._has_principals else None
         await self._agent.serve(transport, shared=self._sessions, principal=name)
+
+    def hand_over(self, wanted: Callable[[str], bool], on_released: Callable[[str], object]) -> list[str]:
+        """See `Upstream.hand_over`."""
+        return self._sessions.hand_over(wanted, on_released)
+
+    async def interrupt(self) -> list[str]:
+        """See `Upstream.interrupt`."""
+
+        def failure(session_id: str, asks: bool) -> Exception:  # noqa: FBT001 - called in one place
+            error = drained(asks=asks)
+            log.warning("the turn of session %s is ended: %s", session_id, error.message)
+            return error
+
+        return await self._sessions.interrupt(failure)
 
     async def close(self) -> None:
         """See `Upstream.close`."""
@@ -119,9 +140,17 @@ class ProgramUpstream:
         self._env = dict(env or {})
 
     @property
-    def running(self) -> int:
+    def running(self) -> set[str]:
         """See `Upstream.running`: a program works for its connection only."""
-        return 0
+        return set()
+
+    def hand_over(self, wanted: Callable[[str], bool], on_released: Callable[[str], object]) -> list[str]:  # noqa: ARG002 - a program keeps its sessions
+        """See `Upstream.hand_over`."""
+        return []
+
+    async def interrupt(self) -> list[str]:
+        """See `Upstream.interrupt`: a program learns it when its connection ends."""
+        return []
 
     async def serve(self, transport: Transport, principal: Principal, root: str, *, is_forwarded: bool) -> None:  # noqa: ARG002 - a program is in no fleet
         """See `Upstream.serve`."""
@@ -162,7 +191,7 @@ class RecordedUpstream:
         self._trace = trace
 
     @property
-    def running(self) -> int:
+    def running(self) -> set[str]:
         """See `Upstream.running`."""
         return self._upstream.running
 
@@ -175,6 +204,14 @@ class RecordedUpstream:
             await self._upstream.serve(recorded, principal, root, is_forwarded=is_forwarded)
         finally:
             recorder.ended(None)
+
+    def hand_over(self, wanted: Callable[[str], bool], on_released: Callable[[str], object]) -> list[str]:
+        """See `Upstream.hand_over`."""
+        return self._upstream.hand_over(wanted, on_released)
+
+    async def interrupt(self) -> list[str]:
+        """See `Upstream.interrupt`."""
+        return await self._upstream.interrupt()
 
     async def close(self) -> None:
         """See `Upstream.close`."""

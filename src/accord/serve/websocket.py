@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from accord.agent.request_errors import draining
 from accord.errors import InvalidRequest, RequestError
 from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
@@ -96,7 +97,9 @@ class ServedSocket:
 
     async def serve(self) -> SocketLink | None:
         """Accept the socket and serve it until it is gone; or until its connection has begun, if it can be linked."""
-        self._connections.check_room(self._principal)
+        # One that another node forwards may belong to a connection that goes on to its end.
+        if self._credentials.forwarded_by is None or not self._connections.is_draining:
+            self._connections.check_room(self._principal)
         header = (b"acp-connection-id", self._connection_id.encode())
         await self._send({"type": "websocket.accept", "subprotocol": self._subprotocol, "headers": [header]})
         connection = await self._begin_link()
@@ -181,6 +184,9 @@ class ServedSocket:
         except HttpRefusal as refusal:
             self._connections.metrics.refusals[refusal.cause] += 1
             self._log_refusal(refusal.message)
+            if introduction.resumes:
+                # It has ended: a client that only heard "try again" would ask for it until this server is gone.
+                await self._send_text(error_answer(introduction.message, draining(None)))
             await self._close(1013, refusal.message)
             return None
         return await self._await_agent(connection, introduction.message)

@@ -53,6 +53,8 @@ log = logging.getLogger("accord.transport")
 POST_SECONDS = scaled(60.0)
 FLUSH_SECONDS = scaled(5.0)
 OPEN_SECONDS = scaled(2.0)
+# For the reply to a message, when the connection is gone.
+REPLY_SECONDS = scaled(1.0)
 OVERTAKE_SECONDS = scaled(0.25)
 DELETE_SECONDS = scaled(1.0)
 # Many servers close a connection that was idle for five seconds: a message that crosses that end is lost.
@@ -61,6 +63,7 @@ IDLE_SECONDS = 4.0
 _GONE = frozenset({401, 403, 404, 410})
 _TRY_AGAIN = frozenset({429, 502, 503, 504})
 _MISSING = 400
+_UNKNOWN = 404
 _INTERNAL_ERROR = -32603
 
 
@@ -102,6 +105,7 @@ class HttpTransport(RemoteTransport):
         self._connection_id: str | None = None
         self._advertisement: Advertisement | None = None
         self._number = 0
+        self._is_sending = False
         self._has_answers_in_replies = False
         """Whether the server answered a request in the reply to its POST, which then may come late."""
         self._awaited = AwaitedAnswers(self._streams)
@@ -218,7 +222,8 @@ class HttpTransport(RemoteTransport):
 
     def stream_failed(self, failure: TransportError) -> None:
         """A stream cannot be read any more: the connection is of no use."""
-        self._fail(failure)
+        # The reply to a message that is being sent says whether the server has it.
+        self._loop.call_later(REPLY_SECONDS if self._is_sending else 0.0, self._fail, failure)
 
     def stream_absent(self) -> None:
         """See `StreamOwner.stream_absent`."""
@@ -235,6 +240,8 @@ class HttpTransport(RemoteTransport):
             return
         if self._connection_id is not None:
             self.options.on_link(LinkReport("gap", str(failure)))
+        if self.is_resumable:
+            self._refuse_unreceived(self._outgoing)
         self._end(failure)
 
     # --- sending
@@ -246,10 +253,11 @@ class HttpTransport(RemoteTransport):
                     self._wanted.clear()
                     await self._wanted.wait()
                     continue
-                text = self._outgoing.popleft()
+                text, self._is_sending = self._outgoing.popleft(), True
                 try:
                     await self._send_one(bytes(text))
                 finally:
+                    self._is_sending = False
                     self._written(len(text))
         except TransportError as failure:
             self._fail(failure)
@@ -370,6 +378,8 @@ class HttpTransport(RemoteTransport):
             self._number += 1
             await self._deliver_whole(text, message, instead, None)
             return
+        if response.status_code == _UNKNOWN and not retry.is_running and self.is_resumable:
+            self._refuse_unreceived([text])
         self._judge(response, body, message)
 
     async def _post_once(self, text: bytes, message: Envelope, session: Stream) -> tuple[httpx2.Response, bytes] | str:

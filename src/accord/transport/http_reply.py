@@ -30,6 +30,7 @@ LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
 """The errors of a link that breaks, or brings something that cannot be read."""
 
 MAX_ERROR_BYTES = 64 * 1024
+
 _SUCCESS = 2
 _RETRY_DIGITS = 9
 

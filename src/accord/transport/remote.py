@@ -11,13 +11,14 @@ import copy
 import random
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
 from accord.errors import ConnectFailed, ConnectionLost, LocalProtocolError, TransportError
 from accord.time_scale import scaled
+from accord.transport.resumption import none_received
 from accord.transport.write_buffer import SLICE_BYTES, SendQueue
 from accord.version import install_line
 from accord.wire import DEFAULT_MAX_BYTES
@@ -249,10 +250,10 @@ class RemoteTransport:
             ConnectionLost: The link is gone for good, or this end was closed.
         """
         if self._closed or self._ended:
-            raise self._loss()
+            raise self._unsent()
         if self._queue.waiting or not self._fits(len(text)):
             if not await self._queue.wait(text):
-                raise self._loss()
+                raise self._unsent()
             self._unyielded_bytes = 0
         else:
             self._put(text)
@@ -296,6 +297,16 @@ class RemoteTransport:
         self._queue.advance()
         if not self._outgoing_bytes:
             self._flushed.set()
+
+    def _refuse_unreceived(self, texts: Iterable[bytes | bytearray]) -> None:
+        """Answer the requests among texts that the server has not received, and never will."""
+        for answer in none_received(texts):
+            self._deliver(answer)
+
+    def _unsent(self) -> ConnectionLost:
+        loss = self._loss()
+        loss.unsent = True
+        return loss
 
     def _loss(self) -> ConnectionLost:
         if isinstance(self._failure, ConnectionLost):

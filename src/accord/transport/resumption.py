@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
+from accord.jsonrpc.message import RequestId
 from accord.transport.routing import read_envelope
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "WebSocketResumption",
     "acknowledgement",
     "is_control",
+    "none_received",
+    "not_received",
     "read_advertisement",
 ]
 
@@ -80,6 +84,18 @@ def acknowledgement(cursor: str, session_id: str | None = None) -> bytes:
     return _text({"jsonrpc": "2.0", "method": _RECEIVED, "params": params})
 
 
+def not_received(request_id: RequestId) -> bytes:
+    """The answer to a request that a server did not receive before it ended: it may be repeated at another one."""
+    data = {"reason": "draining"}
+    error = {"code": -32002, "message": "The server has ended, and did not receive this request", "data": data}
+    return _text({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+
+def none_received(texts: Iterable[bytes | bytearray]) -> list[bytes]:
+    """The same for each request among texts that were not sent."""
+    return [not_received(message.id) for message in map(read_envelope, texts) if message.kind == "request"]
+
+
 class WebSocketResumption:
     """The texts to send next, and the received texts for the connection above.
 
@@ -114,6 +130,12 @@ class WebSocketResumption:
     @property
     def can_resume(self) -> bool:
         return self.advertisement is not None and self.refusal is None
+
+    def not_received(self, queue: deque[bytes | bytearray]) -> list[bytes]:
+        """The answers to all open requests of a connection that the server has ended in order."""
+        if self.advertisement is None:
+            return []
+        return [*map(not_received, self._open_requests), *none_received(queue)]
 
     def begin_link(self) -> None:
         """A new socket is there."""

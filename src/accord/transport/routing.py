@@ -17,8 +17,12 @@ from msgspec import UNSET, Struct, UnsetType
 from accord.jsonrpc.message import RequestId
 
 __all__ = [
+    "BEGINNING_METHODS",
     "CLOSING_METHODS",
+    "NEW_METHOD",
     "OPENING_METHODS",
+    "PROMPT_METHOD",
+    "RESUME_METHOD",
     "ClientRoutes",
     "Envelope",
     "ServerRoutes",
@@ -43,6 +47,12 @@ CREATING_METHODS = frozenset({"session/new", "session/fork"})
 
 CLOSING_METHODS = frozenset({"session/close", "session/delete"})
 """Requests after which there is nothing more to read of a session."""
+
+NEW_METHOD = "session/new"
+PROMPT_METHOD = "session/prompt"
+RESUME_METHOD = "session/resume"
+BEGINNING_METHODS = OPENING_METHODS | CREATING_METHODS | {PROMPT_METHOD}
+"""Requests that begin something, which a server that is about to end refuses."""
 
 _KEPT_METHODS = OPENING_METHODS | CREATING_METHODS | CLOSING_METHODS
 

@@ -36,8 +36,10 @@ PING_SECONDS = scaled(15.0)
 CLOSE_SECONDS = scaled(1.0)
 
 # After these the other side has ended the connection; after all others the link is only broken (docs/remote-wire.md).
-_FINAL_CODES = frozenset({1000, 1002, 1003, 1007, 1008, 1009, 1010, 1011})
+_FINAL_CODES = frozenset({1000, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 4001})
 _TOO_BIG = 1009
+# The server has ended the connection, and has answered every request that it received.
+_ENDED = 4001
 # A close frame without a code is as deliberate as one with 1000.
 _CLEAN_CODES = frozenset({1000, 1005})
 
@@ -187,6 +189,9 @@ class WebSocketTransport(RemoteTransport):
     def _give_up(self, failure: TransportError) -> None:
         if isinstance(failure, ConnectFailed):
             failure = ConnectionLost(str(failure))
+        if self._link.close_code == _ENDED:
+            for answer in self._state.not_received(self._outgoing):
+                self._deliver(answer)
         if self._state.refusal is not None:
             failure = ConnectionLost(f"the server cannot take the connection up again: {self._state.refusal}")
         if isinstance(failure, ConnectionLost) and failure.clean:

@@ -9,9 +9,18 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from accord.cli.fleet_options import STORE_VARIABLE, add_store_option, store_failure, store_of
+from accord.cli.fleet_options import (
+    SECRET_VARIABLE,
+    STORE_VARIABLE,
+    add_secret_option,
+    add_store_option,
+    ask_to_move,
+    fleet_secret,
+    store_failure,
+    store_of,
+)
 from accord.cli.options import Parser, count_of, named_action
 from accord.cli.show.line import ago, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
@@ -23,22 +32,34 @@ if TYPE_CHECKING:
     from accord.stores import NodeRecord, PostgresStore
     from accord.stores.interface import SessionRecord
 
-USAGE = """accord fleet ls [--json]
+USAGE = """accord fleet ls [--watch] [--json]
        accord fleet sessions [--search TEXT] [--principal NAME] [--limit N] [--json]
        accord fleet drain NODE
+       accord fleet move SESSION NODE [--fleet-secret-file FILE]
        accord fleet export FILE
        accord fleet import FILE [--principal NAME]"""
 EXAMPLES = """\
   accord fleet ls --store-file store.conninfo
   accord fleet sessions --search "failing test" --principal ada
   accord fleet drain node-2
+  accord fleet move session-6f1c node-2 --fleet-secret-file fleet.secret
   accord fleet export sessions.db
 
 The database is that of --store-file, or of ACCORD_STORE. `drain` asks a node to end: it takes no new connections, lets
-open turns come to their end, and hands its sessions over. FILE is a session database in SQLite.
+open turns come to their end, and hands its sessions over. `move` hands one session over, when its turn is over, and
+waits for that; its clients follow. FILE is a session database in SQLite.
 """
 # So many sessions that were copied in the middle of a turn are named.
 _NAMED = 5
+WATCH_SECONDS = 1.0
+MOVE_POLL_SECONDS = 0.2
+MOVE_SECONDS = 10.0
+_NAMES = {
+    "drain": "one node",
+    "export": "one file",
+    "import": "one file",
+    "move": "one session and the node that is to have it",
+}
 NODE_HEADS = (own("node"), own("sessions"), own("state"), own("lease"), own("version"), own("started"), own("address"))
 SESSION_HEADS = (own("session"), own("principal"), own("node"), own("used"), own("events"), own("title"))
 
@@ -47,21 +68,23 @@ def _parser() -> Parser:
     parser = Parser("fleet", USAGE, "The nodes of a fleet, and their sessions.", EXAMPLES)
     names = functools.partial(named_action, "fleet", known=sorted(_ACTIONS))
     parser.add_argument("action", type=names, metavar="VERB", help=", ".join(sorted(_ACTIONS)))
-    parser.add_argument("name", nargs="?", metavar="NODE|FILE", help="of drain, export and import")
+    parser.add_argument("name", nargs="?", metavar="NODE|FILE|SESSION", help="of drain, export, import and move")
+    parser.add_argument("node", nargs="?", metavar="NODE", help="of move: the node that is to have the session")
     add_store_option(parser)
+    add_secret_option(parser)
     parser.add_argument("--search", metavar="TEXT", help="sessions whose title or messages have these words")
     parser.add_argument("--principal", metavar="NAME", help="only its sessions; import: it gets the sessions")
     parser.add_argument("--limit", type=count_of, default=50, metavar="N", help="at most this many; 50 unless given")
-    parser.add_argument("--json", action="store_true", help="one JSON value")
+    parser.add_argument("--watch", action="store_true", help="ls: again every second, until Ctrl-C")
+    parser.add_argument("--json", action="store_true", help="one JSON value; one per line with --watch")
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     options = _parser().read(arguments)
-    needs_name = options.action in {"drain", "export", "import"}
-    if needs_name != (options.name is not None):
-        what = "name one node" if options.action == "drain" else "name one file"
-        raise UsageFailure(what if needs_name else f"{options.action} takes no name")
+    needed = _NAMES.get(options.action)
+    if (needed is not None) != (options.name is not None) or (options.action == "move") != (options.node is not None):
+        raise UsageFailure(f"name {needed}" if needed else f"{options.action} takes no name")
     if options.action == "import" and not Path(options.name).is_file():
         raise UsageFailure(f"{options.name}: there is no such file")
     conninfo = store_of(options)
@@ -85,6 +108,14 @@ async def _with_store(conninfo: str, options: argparse.Namespace) -> int:
 
 
 async def _nodes(store: PostgresStore, options: argparse.Namespace) -> int:
+    while True:
+        await _show_nodes(store, options)
+        if not options.watch:
+            return Status.DONE
+        await asyncio.sleep(WATCH_SECONDS)
+
+
+async def _show_nodes(store: PostgresStore, options: argparse.Namespace) -> None:
     now, nodes = time.time(), await store.counts()
     if options.json:
         put_json([_node_value(node) for node in nodes])
@@ -95,7 +126,7 @@ async def _nodes(store: PostgresStore, options: argparse.Namespace) -> int:
             [
                 exact(node.name),
                 filled("{}", node.sessions),
-                own("draining" if node.draining else "ready"),
+                exact(_state_of(node)),
                 # By the clock of the database: that of this machine may differ.
                 filled("{:.1f} s", max(node.left_seconds, 0.0)),
                 exact(node.version),
@@ -107,7 +138,10 @@ async def _nodes(store: PostgresStore, options: argparse.Namespace) -> int:
         screen = stdout_screen(Progress(sys.stderr, shown=False))
         screen.lines(table_lines(NODE_HEADS, cells))
         screen.flush()
-    return Status.DONE
+
+
+def _state_of(node: NodeRecord) -> Literal["draining", "gone", "ready"]:
+    return "gone" if node.is_gone else "draining" if node.draining else "ready"
 
 
 def _node_value(node: NodeRecord) -> dict[str, Any]:
@@ -117,6 +151,7 @@ def _node_value(node: NodeRecord) -> dict[str, Any]:
         "version": node.version,
         "sessions": node.sessions,
         "draining": node.draining,
+        "state": _state_of(node),
         "startedAt": node.started_at,
         "leaseUntil": node.until,
         "incarnation": node.incarnation,
@@ -188,6 +223,36 @@ async def _drain(store: PostgresStore, options: argparse.Namespace) -> int:
     return Status.DONE
 
 
+async def _move(store: PostgresStore, options: argparse.Namespace) -> int:
+    session_id, wanted = options.name, options.node
+    secret = fleet_secret(options)
+    if not secret:
+        raise UsageFailure("a move needs the secret of the fleet", advice=f"Give it with {SECRET_VARIABLE}")
+    nodes = {node.name: node for node in await store.nodes()}
+    if wanted not in nodes or nodes[wanted].draining:
+        raise CommandFailure(Status.FAILED, "session", f"there is no node {wanted} that takes sessions")
+    if await store.get(session_id) is None:
+        raise CommandFailure(Status.FAILED, "session", f"there is no session {session_id}")
+    progress, asked = Progress(sys.stderr, shown=True), ""
+    free_until = time.monotonic() + MOVE_SECONDS
+    try:
+        while (owner := await store.owner_of(session_id)) is None or owner.name != wanted:
+            if owner is not None and owner.incarnation != asked:
+                await asyncio.to_thread(ask_to_move, owner, secret, session_id, wanted)
+                asked = owner.incarnation
+            if owner is not None:
+                free_until = time.monotonic() + MOVE_SECONDS
+            elif not asked or time.monotonic() > free_until:
+                put(filled("{} is open nowhere: the node of its next client has it", exact(session_id)))
+                return Status.DONE
+            progress.show(filled("waiting for the end of the turn of {}", exact(session_id)))
+            await asyncio.sleep(MOVE_POLL_SECONDS)
+    finally:
+        progress.stop()
+    put(filled("{} is at {}", exact(session_id), exact(wanted)))
+    return Status.DONE
+
+
 async def _export(store: PostgresStore, options: argparse.Namespace) -> int:
     return await _copied(store, options, outward=True)
 
@@ -233,5 +298,6 @@ _ACTIONS: dict[str, Callable[[PostgresStore, argparse.Namespace], Awaitable[int]
     "export": _export,
     "import": _import,
     "ls": _nodes,
+    "move": _move,
     "sessions": _sessions,
 }

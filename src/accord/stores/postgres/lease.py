@@ -65,6 +65,7 @@ class NodeLease:
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.users = 0
         self.incarnation = ""
+        self.failed_renewals = 0
         self._previous = ""
         self._nodes = nodes
         self._record = record
@@ -109,6 +110,12 @@ class NodeLease:
             self._start()
             self._wake()
             return incarnation
+
+    @property
+    def left_seconds(self) -> float:
+        """The rest of the lease by the clock of this process; 0 without one."""
+        with self._state:
+            return max(self._until - time.monotonic(), 0.0) if self.incarnation else 0.0
 
     def claim(self, session_id: str, epoch: int, incarnation: str) -> bool:
         """Count one more claim; whether it is the first of this process.
@@ -306,6 +313,7 @@ class NodeLease:
                 )
         except StoreError as error:
             log.warning("a lease could not be renewed: %s", error)
+            self.failed_renewals += 1
             with self._state:
                 self._renew_at = time.monotonic() + self._seconds / 20
             return

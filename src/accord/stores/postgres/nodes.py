@@ -53,6 +53,8 @@ class NodeRecord(msgspec.Struct, frozen=True):
     is_live: bool = True
     sessions: int = 0
     """The sessions that it owns; counted by `PostgresStore.counts` and 0 elsewhere."""
+    is_gone: bool = False
+    """Whether its process seems to be gone although its lease lasts; found by `PostgresStore.counts`."""
 
 
 class Fence(NamedTuple):
@@ -260,6 +262,18 @@ class NodeTable:
         row = connection.row(sql, [escaped(session_id)])
         return None if row is None else NodeRecord(*row)
 
+    def epoch_of(self, connection: PostgresConnection, session_id: str) -> int:
+        row = connection.row(f"select epoch from {self._schema}.sessions where id = %s", [escaped(session_id)])
+        return 0 if row is None else int(row[0])
+
+    def end_of(self, connection: PostgresConnection, session_id: str, epoch: int) -> int:
+        sql = (
+            f"select e.last from {self._schema}.events e join {self._schema}.sessions s on s.number = e.session "
+            "where s.id = %s and e.epoch <= %s order by e.last desc limit 1"
+        )
+        row = connection.row(sql, [escaped(session_id), epoch])
+        return 0 if row is None else int(row[0])
+
     def live(self, connection: PostgresConnection) -> list[NodeRecord]:
         sql = f"select {_COLUMNS} from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
         return [NodeRecord(*row) for row in connection.rows(sql)]
@@ -269,4 +283,5 @@ class NodeTable:
             f"select {_COLUMNS}, true, (select count(*) from {self._schema}.sessions s where s.owner = n.incarnation) "
             f"from {self._schema}.nodes n where n.until > clock_timestamp() order by n.name"
         )
-        return [NodeRecord(*row) for row in connection.rows(sql)]
+        nodes = [NodeRecord(*row) for row in connection.rows(sql)]
+        return [msgspec.structs.replace(node, is_gone=self._seems_dead(connection, node.incarnation)) for node in nodes]

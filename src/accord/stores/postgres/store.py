@@ -255,6 +255,31 @@ class PostgresStore(PostgresWriter):
         """The node that owns the session, if its lease lasts; None for a free session and for an unknown one."""
         return await self._read_now(lambda connection: self._nodes.owner_of(connection, session_id))
 
+    async def epoch_of(self, session_id: str) -> int:
+        """The number of the last claim of a session; 0 for an unknown one."""
+        return await self._read_now(lambda connection: self._nodes.epoch_of(connection, session_id))
+
+    async def end_of(self, session_id: str, epoch: int) -> int:
+        """The position of the last event that was written by the claim `epoch`, or by an earlier one."""
+        return await self._read_now(lambda connection: self._nodes.end_of(connection, session_id, epoch))
+
+    @property
+    def lease_left_seconds(self) -> float:
+        """The rest of the lease of this process, by its own clock; 0 without one. Asks no database."""
+        return 0.0 if self._lease is None else self._lease.left_seconds
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """Counts since the start: commits, the seconds that they took, and failed renewals of the lease."""
+        failed = 0 if self._lease is None else self._lease.failed_renewals
+        counted = self._statistics
+        return {"commits": counted.commits, "commit_seconds": counted.commit_seconds, "failed_renewals": failed}
+
+    @property
+    def error_counts(self) -> dict[str, int]:
+        """Failed statements and refused writes since the start, by the `reason` of their `StoreError`."""
+        return dict(self._statistics.errors)
+
     async def nodes(self) -> list[NodeRecord]:
         """The nodes whose lease lasts, by name."""
         return await self._read_now(self._nodes.live)

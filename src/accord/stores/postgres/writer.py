@@ -23,6 +23,7 @@ from accord.stores.postgres.lease import NodeLease, close_lease, open_lease
 from accord.stores.postgres.nodes import Fence, NodeRecord, NodeTable, OwnedBy, StaleClaim, StaleLease
 from accord.stores.postgres.schema import check_name, set_up
 from accord.stores.postgres.sessions import SessionTable
+from accord.stores.postgres.statistics import StoreStatistics
 from accord.stores.rounds import QueuedEvents, RoundWriter
 from accord.version import VERSION
 
@@ -71,6 +72,7 @@ class PostgresWriter(RoundWriter):
         self._local = threading.local()
         self._connections: list[PersistentConnection] = []
         self._is_set_up = False
+        self._statistics = StoreStatistics()
         # On the writing thread.
         self._lease: NodeLease | None = None
         self._claimed: Counter[str] = Counter()
@@ -107,9 +109,10 @@ class PostgresWriter(RoundWriter):
     # --- on a reading thread
 
     def _run_reading(self, job: Callable[[PostgresConnection], T]) -> T:
-        return self._connect().run(
-            lambda connection, _: job(connection), patience_seconds=self._short_patience, repeats_slow=False
-        )
+        with self._statistics.counting():
+            return self._connect().run(
+                lambda connection, _: job(connection), patience_seconds=self._short_patience, repeats_slow=False
+            )
 
     def _end_reading(self) -> None:
         self._reader.shutdown()
@@ -134,7 +137,9 @@ class PostgresWriter(RoundWriter):
             if session_id in appends:
                 appends[session_id].queued.append(queued)
         if appends:
-            errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
+            with self._statistics.counting(commits=True):
+                errors |= self._events.append(self._writing(), list(appends.values()), self._is_dead)
+        self._statistics.errors.update(error.reason for error in errors.values())
         if self._lease is not None:
             for append in appends.values():
                 self._note_result(self._lease, append, errors.get(append.session_id))
