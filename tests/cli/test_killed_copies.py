@@ -220,7 +220,8 @@ def test_a_session_with_another_number_of_events_is_named_and_left_and_the_other
     async def make() -> None:
         async with copy.target() as store:
             await store.create(record("a"))
-            await store.append("a", words(there))
+            # Not the beginning of what is copied: an export would continue that.
+            await store.append("a", words(there + 1)[1:])
 
     async def counts() -> dict[str, int]:
         async with copy.target() as store:

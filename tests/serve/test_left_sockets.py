@@ -107,7 +107,7 @@ async def test_requests_of_any_type_do_not_harm_a_resumption(tmp_path: Path) -> 
 
 async def until_detached(application: Any, links: int) -> None:
     async with asyncio.timeout(limit(20.0)):
-        while application._connections.gauges["links"] > links:
+        while application._connections._gauges["links"] > links:
             await asyncio.sleep(0.01)
 
 

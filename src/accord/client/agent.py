@@ -7,7 +7,7 @@ import copy
 import functools
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,8 +26,7 @@ from accord.client.negotiate import (
 from accord.client.repeated_request import before_sending, elsewhere
 from accord.client.services import Serving, quirks_of
 from accord.client.session import Session
-from accord.connection import Connection
-from accord.connection.sender import Observer
+from accord.connection import Connection, Observer
 from accord.dialects import DialectPlugin
 from accord.errors import AuthRequired, ConnectionLost, FrameError, LocalProtocolError, TransportError
 from accord.json_values import JsonValue
@@ -402,10 +401,9 @@ class ConnectedAgent:
         self.respawns += 1
         self.on_respawn(reason)
 
-    async def _elsewhere(self, ask: Callable[[], Awaitable[Any]]) -> Any:
-        return await elsewhere(self, ask)
-
     # --- requests
+
+    _elsewhere = elsewhere
 
     async def _request(self, request: Any, **options: Any) -> Any:
         """Send one of the requests of `accord.session.client_requests`: see `AgentConnection.request`."""

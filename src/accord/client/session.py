@@ -93,12 +93,8 @@ class SessionAgent(Protocol):
         span: OperationSpan | None = None,
         on_answer: Callable[[Any], None] | None = None,
     ) -> Any: ...
-    def _prompt_span(self, prompt: Prompt) -> OperationSpan:
-        """The span of a prompt and its turn."""
-
-    def _cancel(self, request: Cancel) -> None:
-        """Cancel a session's work."""
-
+    def _prompt_span(self, prompt: Prompt) -> OperationSpan: ...
+    def _cancel(self, request: Cancel) -> None: ...
     async def _attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process reopens it first."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ from accord.transport.remote import (
     RemoteTransport,
     Retry,
     needs_extra,
-    refusal_of,
     request_headers,
     session_header,
 )
@@ -40,6 +38,7 @@ from accord.transport.routing import (
 with needs_extra():
     import httpx2
 
+    from accord.transport import http_reply
     from accord.transport.http_reply import LINK_ERRORS, has_events, is_json, is_success, read_answer, texts_of
     from accord.transport.http_stream import AwaitedAnswers, HttpStream, ReplayBarriers
 
@@ -64,7 +63,6 @@ _GONE = frozenset({401, 403, 404, 410})
 _TRY_AGAIN = frozenset({429, 502, 503, 504})
 _MISSING = 400
 _UNKNOWN = 404
-_INTERNAL_ERROR = -32603
 
 
 async def connect_http(address: str, options: RemoteOptions | None = None) -> Transport:
@@ -350,15 +348,7 @@ class HttpTransport(RemoteTransport):
         return response, body
 
     def _check_first(self, response: httpx2.Response, body: bytes) -> None:  # noqa: ARG002 - a subclass needs it
-        """Check the reply to `initialize`.
-
-        Raises:
-            ConnectFailed: It has another status than success, or no message.
-        """
-        if not is_success(response):
-            raise refusal_of(response.status_code)
-        if not (is_json(response) or has_events(response)):
-            raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
+        http_reply.check_first(response)
 
     async def _deliver_whole(self, text: bytes, message: Envelope, session: Stream, instead: Stream) -> None:
         """Send one message until the server has it."""
@@ -412,8 +402,7 @@ class HttpTransport(RemoteTransport):
             raise ConnectionLost(f"the server refused an answer of this client: {status}")
         log.warning("the server answered %d to a message", status)
         if message.kind == "request":
-            error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
-            self._receive(json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode(), None)
+            self._receive(http_reply.refused_answer(message, status), None)
 
     def _take_reply(self, response: httpx2.Response, body: bytes, session: Stream) -> bool:
         """Take the message in a reply. Other JSON is dropped: our error answer to it would be answered in turn."""

@@ -5,23 +5,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import httpx2
 
-from accord.errors import ConnectionLost, FrameError
-from accord.transport.routing import read_envelope
+from accord.errors import ConnectFailed, ConnectionLost, FrameError
+from accord.transport.remote import refusal_of
+from accord.transport.routing import Envelope, read_envelope
 from accord.wire.sse import SseReader
 
 __all__ = [
     "LINK_ERRORS",
     "check_fault",
+    "check_first",
     "chunks_of",
     "has_events",
     "is_json",
     "is_success",
     "last_text",
     "read_answer",
+    "refused_answer",
     "retry_seconds",
     "texts_of",
 ]
@@ -32,6 +36,7 @@ LINK_ERRORS = (httpx2.TransportError, httpx2.DecodingError, TimeoutError)
 MAX_ERROR_BYTES = 64 * 1024
 
 _SUCCESS = 2
+_INTERNAL_ERROR = -32603
 _RETRY_DIGITS = 9
 
 
@@ -49,6 +54,24 @@ def has_events(response: httpx2.Response) -> bool:
 
 def _type_of(response: httpx2.Response) -> str:
     return str(response.headers.get("content-type", "")).lower()
+
+
+def check_first(response: httpx2.Response) -> None:
+    """The reply to `initialize`.
+
+    Raises:
+        ConnectFailed: It has another status than success, or no message.
+    """
+    if not is_success(response):
+        raise refusal_of(response.status_code)
+    if not (is_json(response) or has_events(response)):
+        raise ConnectFailed("the server answered with something that is no JSON", status=response.status_code)
+
+
+def refused_answer(request: Envelope, status: int) -> bytes:
+    """The answer to a request that the server refused by an HTTP status."""
+    error = {"code": _INTERNAL_ERROR, "message": "The server refused the request", "data": {"status": status}}
+    return json.dumps({"jsonrpc": "2.0", "id": request.id, "error": error}).encode()
 
 
 def retry_seconds(response: httpx2.Response) -> float:
