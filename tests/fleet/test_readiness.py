@@ -6,17 +6,24 @@ import asyncio
 import json
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
+import accord
 from accord.errors import StoreError
 from accord.serve import fleet as fleet_module
 from accord.serve.fleet import ServerFleet
+from accord.serve.node_forwarding import RESTART
+from accord.serve.principals import anyone
 from accord.stores import NodeRecord, PostgresStore
-from tests.fleet.nodes import fleet_of
+from tests.fleet.nodes import FLEET_SECRET, fleet_of
 from tests.fleet.talking import fleet_command
 from tests.limits import limit
 from tests.postgres import Database
+from tests.serve.in_process import running
 from tests.stores.postgres.stores import opened
 from tests.stores.sessions import record
 
@@ -43,6 +50,33 @@ async def test_a_node_is_ready_exactly_as_long_as_its_lease_lasts(database: Data
                 await lost.wait()
         assert states == [False]
         await fleet.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_a_connection_of_another_node_is_tried_again_where_the_nodes_cannot_be_read(
+    database: Database, tmp_path: Path, scheme: str
+) -> None:
+    # As at a node that has closed its store, and still answers those whom the balancer leads there.
+    store = PostgresStore(database.conninfo, node="a", address="http://127.0.0.1:1", lease_seconds=limit(20.0))
+    agent = accord.Agent("plain").use_store(store)
+    application = agent.asgi(authenticate=anyone, fleet_secret=FLEET_SECRET, root=tmp_path)
+    async with running(application) as port:
+        async with httpx2.AsyncClient() as http:
+            assert (await http.get(f"http://127.0.0.1:{port}/ready")).status_code == 200
+            await store.close()
+            if scheme == "http":
+                headers = {"Acp-Connection-Id": "b.0123", "Content-Type": "application/json"}
+                text = b'{"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}}'
+                answer = await http.post(f"http://127.0.0.1:{port}/acp", headers=headers, content=text)
+                assert answer.status_code == 502
+                return
+        async with connect(f"ws://127.0.0.1:{port}/acp") as socket:
+            resumed = {"protocolVersion": 1, "_meta": {"accord/resume": {"connectionId": "b.0123"}}}
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": resumed}))
+            with pytest.raises(ConnectionClosed) as caught:
+                await socket.recv()
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == RESTART
 
 
 class BlindStore(PostgresStore):

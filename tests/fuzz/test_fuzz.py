@@ -40,7 +40,8 @@ async def one_round(targets: tuple[Target, Target]) -> None:
         await target.fire(ROUND_TEXTS)
     for target in targets:
         await target.settle()
-    assert len(asyncio.all_tasks()) == tasks
+    # One that was just ending when the round began may be gone.
+    assert len(asyncio.all_tasks()) <= tasks
 
 
 @pytest.mark.sampled(3)

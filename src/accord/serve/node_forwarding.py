@@ -18,6 +18,7 @@ import h11
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
+from accord.errors import StoreError
 from accord.serve.access import HttpRefusal
 from accord.serve.fleet import Node, ServerFleet
 from accord.serve.fleet_pass import FORWARD_HEADER
@@ -105,7 +106,11 @@ class NodeRequests:
             HttpRefusal: 404: the node is gone, and its connections with it. 502: it cannot be reached just now; a
                 client may try again until its lease has ended.
         """
-        node = await self._fleet.node(name)
+        try:
+            node = await self._fleet.node(name)
+        except StoreError as error:
+            # This node may be about to end: its balancer leads the next try elsewhere.
+            raise HttpRefusal(502, "node_unreachable", "The node of this connection cannot be reached") from error
         if node is None:
             raise HttpRefusal(404, "node_gone", "There is no such connection")
         self._fleet.forwarded_requests += 1

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from accord.agent.request_errors import draining
-from accord.errors import InvalidRequest, RequestError
+from accord.errors import InvalidRequest, RequestError, StoreError
 from accord.jsonrpc.message import ErrorObject
 from accord.jsonrpc.serialize import error_text
 from accord.serve.access import BEARER_SUBPROTOCOL, HttpRefusal
@@ -198,13 +198,17 @@ class ServedSocket:
             name = self._connections.elsewhere(introduction.resumes, self._credentials)
         except HttpRefusal:
             return False  # forwarded already: it is not here, which the client learns from the answer
-        node = None if fleet is None or name is None else await fleet.node(name)
-        if fleet is None or node is None:
+        if fleet is None or name is None:
             return False
         try:
+            node = await fleet.node(name)
+            if node is None:
+                return False
             link = await open_socket(fleet, node, self._principal, self._connections.limits.body_bytes)
         except ConnectionRefusedError:
             return False  # nothing listens there: the process that had the connection is gone
+        except StoreError:
+            link = None  # the nodes cannot be read just now
         closed: SocketClosed | None = SocketClosed(RESTART, "the node of this connection cannot be reached")
         if link is not None:
             closed = await link.run(text, self._next_or_closed, self._send_forwarded)
