@@ -37,8 +37,8 @@ def measured(words: list[str], state: Path) -> tuple[int, int, str]:
 @pytest.mark.parametrize("kind", ["updates", "line"])
 def test_a_check_of_an_endless_agent_stays_small_and_ends_with_a_verdict(kind: str, tmp_path: Path) -> None:
     reports = ["--json", str(tmp_path / "report.json"), "--md", str(tmp_path / "report.md")]
-    # Three starts of the agent write until no more is kept; a whole check has twelve.
-    only = ["--only", "ACP-PROMPT", "--only", "ACP-CANCEL"]
+    # Three starts of the agent write until no more is kept, one after the other; a whole check has twelve.
+    only = ["--only", "ACP-PROMPT", "--only", "ACP-CANCEL", "--jobs", "1"]
     status, peak, said = measured(["--edition", "1", *BOUNDS, *only, *reports, "--", *PROGRAM, kind], tmp_path)
     assert (status, peak < LIMIT_MIB) == (1, True), (peak, said)
     assert "NOT CONFORMANT" in said

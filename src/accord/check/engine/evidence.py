@@ -113,6 +113,8 @@ class RecordBudget:
 
     def __init__(self, total_bytes: int = MAX_TOTAL_BYTES, start_bytes: int = MAX_START_BYTES) -> None:
         self.left = total_bytes
+        self.is_flooded = False
+        """Whether a start of the program wrote without end: another one that writes too much is not tried again."""
         self._start_bytes = start_bytes
 
     @property
@@ -127,15 +129,15 @@ class Allowance:
     """The memory left for the record of one start."""
 
     def __init__(self, budget: RecordBudget, left: int) -> None:
-        self._budget = budget
+        self.budget = budget
         self._left = left
 
     def has(self, cost: int) -> bool:
-        return cost <= min(self._left, self._budget.left)
+        return cost <= min(self._left, self.budget.left)
 
     def spend(self, cost: int) -> None:
         self._left -= cost
-        self._budget.left -= cost
+        self.budget.left -= cost
 
     def spend_all(self) -> None:
         """Keep no further lines of this start."""

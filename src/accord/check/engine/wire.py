@@ -19,7 +19,7 @@ from accord.time_scale import scaled
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
 PAUSE_SECONDS = scaled(0.75)
-MAX_PAUSES = 3
+MAX_PAUSES = 2
 """A program that wrote more than is kept, and then nothing in one of these, does not write without end."""
 MAX_UNENDED_BYTES = 64 * 1024
 """The kept part of a line that does not end within the budget."""
@@ -223,8 +223,9 @@ class RecordedWire:
 
     async def _overflowing(self, since: int) -> ProgramEnded:
         """The end of a wait that began at a place in the record."""
+        budget = self._allowance.budget
         if since < self._over_at:
-            self.is_endless = await self._goes_on()
+            budget.is_flooded = self.is_endless = budget.is_flooded or await self._goes_on()
         without_end = "the program writes without end: more than a check keeps, and the rest is not read"
         return ProgramEnded(without_end if self.is_endless else NOT_KEPT)
 
