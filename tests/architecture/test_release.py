@@ -126,6 +126,11 @@ def test_two_versions_in_one_checkout_are_refused(tmp_path: Path) -> None:
     assert len(list(release.faults_of_version(tmp_path, dated=False))) == 1
 
 
+def test_this_version_has_its_entry_in_the_changes_which_fit_on_a_screen() -> None:
+    assert list(release.faults_of_version(ROOT, dated=False)) == []
+    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 50
+
+
 # --- the wheel
 
 
