@@ -123,11 +123,12 @@ class RecorderProcess:
         return bool(room.poll(_STUCK_SECONDS * 1000))
 
     def _give_up(self, reason: str) -> None:
+        # The report too: the relay may end as soon as `abandon` has the lock.
         with self._lock:
             pipe, self._pipe = self._pipe, -1
-        if pipe >= 0:
-            os.close(pipe)
-            self._report(f"{reason}; the conversation goes on without it")
+            if pipe >= 0:
+                os.close(pipe)
+                self._report(f"{reason}; the conversation goes on without it")
 
 
 def start_recorder(open_writer: Callable[[], TraceWriter], report: Report) -> RecorderProcess:
