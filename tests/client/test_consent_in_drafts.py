@@ -149,6 +149,9 @@ async def test_a_report_is_judged_by_its_own_fields_and_not_by_an_original(editi
     async with asking(edition, tmp_path, Policy(["deny execute:rm *", "allow other"])) as agent:
         forged = {ORIGINAL: {"raw_input": None}}
         assert await agent.ask(kind="other", rawInput={"command": "rm -rf x"}, _meta=forged) == "no"
+    # A question without its input would be denied by the rules above, too.
+    async with asking(edition, tmp_path, Policy(["allow execute:ls"])) as agent:
+        assert await agent.ask(kind="execute", rawInput={"command": "ls"}, _meta=forged) == "yes"
 
 
 @rows("edition", DRAFTS)
