@@ -533,7 +533,7 @@ MUTANTS = (
         "agent/threads.py",
         "                await scope.cancel()\n            raise\n",
         "                await scope.cancel()\n                await asyncio.wait([ended])\n            raise\n",
-        BLOCKING + "test_a_cancel_ends_the_turn_at_once_while_the_thread_goes_on[v1]",
+        BLOCKING + "test_a_cancel_ends_the_turn_at_once_while_the_thread_goes_on",
     ),
     Mutant(
         "the end is the end",

@@ -150,6 +150,7 @@ MUTANTS = (
         "lease_seconds if patience_seconds is None",
         "5.0 if patience_seconds is None",
         "tests/stores/postgres/test_outages.py::test_an_outage_of_seconds_is_waited_for_as_long_as_the_lease_lasts",
+        long=True,
     ),
     Mutant(
         "owned",
