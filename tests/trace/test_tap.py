@@ -332,6 +332,8 @@ def test_a_full_disk_costs_records_and_one_line_and_nothing_of_the_talk(tmp_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only /proc shows the children of a process")
+# Between other tests the line was missing twice in five runs, alone never; the cause is not found yet.
+@pytest.mark.every
 def test_a_killed_recorder_costs_one_line_and_nothing_of_the_talk(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     with Tapped(["sh", "-c", "echo ready; exec cat"], "-w", str(file)) as tap:
