@@ -270,11 +270,7 @@ def _(hand: Hand) -> None:
         os._exit(0)
 
 
-# The check keeps less than it writes, and cannot tell it from an agent with much to say: the rule is not judged.
-@trick(
-    "never-reads", "stops reading, and asks on", status=3, timeout=1.5, heavy=True,
-    check=("ACP-PROMPT-001",), check_status=0,
-)  # fmt: skip
+@trick("never-reads", "stops reading, and asks on", status=3, timeout=1.5, heavy=True, check=("ACP-PROMPT-001",))
 def _(hand: Hand) -> None:
     pour(hand, (message("fs/read_text_file", id_, sessionId=hand.session, path="/x" * 500) for id_ in range(20_000)))
     time.sleep(3600)

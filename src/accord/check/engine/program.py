@@ -42,6 +42,10 @@ class RunningProgram(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
+    def has_unread(self) -> bool:
+        """Whether something that was written waits because the program does not read."""
+        ...
+
     def close_stdin(self) -> None: ...
 
     async def wait(self, seconds: float) -> bool:
@@ -102,6 +106,9 @@ class RunningProcess:
     def write(self, data: bytes) -> None:
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(data)
+
+    def has_unread(self) -> bool:
+        return self._stdin is not None and self._stdin.get_write_buffer_size() > 0
 
     def close_stdin(self) -> None:
         if self._stdin is not None:
@@ -171,6 +178,9 @@ class RunningPeer:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines.put_nowait(line)
+
+    def has_unread(self) -> bool:
+        return not self._lines.empty()
 
     def close_stdin(self) -> None:
         self._lines.put_nowait(None)
@@ -327,6 +337,9 @@ class RunningConnection:
 
     def write(self, data: bytes) -> None:
         self._lines.put_nowait(data.removesuffix(b"\n"))
+
+    def has_unread(self) -> bool:
+        return not self._lines.empty()
 
     def close_stdin(self) -> None:
         if self._closing is None:

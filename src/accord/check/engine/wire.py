@@ -20,7 +20,7 @@ TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
 PAUSE_SECONDS = scaled(0.75)
 MAX_PAUSES = 2
-"""A program that wrote more than is kept, and then nothing in one of these, does not write without end."""
+"""A program that wrote more than is kept, and in one of these only reads, does not write without end."""
 MAX_UNENDED_BYTES = 64 * 1024
 """The kept part of a line that does not end within the budget."""
 
@@ -230,12 +230,12 @@ class RecordedWire:
         return ProgramEnded(without_end if self.is_endless else NOT_KEPT)
 
     async def _goes_on(self) -> bool:
-        """Whether the program still writes after long; one that comes to a pause does not."""
+        """Whether the program still writes after long, or pauses without reading what it was sent."""
         for _ in range(MAX_PAUSES):
             before = self._dropped_bytes
             await asyncio.sleep(PAUSE_SECONDS)
             if self._dropped_bytes == before:
-                return False
+                return self._running is not None and self._running.has_unread()
         return True
 
     # --- sending
