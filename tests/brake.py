@@ -76,6 +76,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _is_braked(item: pytest.Item) -> bool:
-    # With other people's agents it is no default run: the CPU is theirs.
+    # With other people's agents and frameworks it is no default run: the CPU is theirs.
     is_theirs = "ACCORD_REAL_AGENTS" in os.environ and item.get_closest_marker("interop") is not None
+    is_theirs = is_theirs or "ACCORD_ADAPTERS" in os.environ
     return not is_theirs and not any(item.get_closest_marker(name) for name in ("long", "every", "browser"))

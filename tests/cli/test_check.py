@@ -51,6 +51,18 @@ def test_one_rule_alone_is_judged_quickly_and_said_to_be_alone(accord: Accord) -
     assert "CONFORMANT in the rules that were asked for" in result.stdout
 
 
+def test_where_none_of_the_rules_that_were_asked_for_could_be_judged_nothing_is_said_to_conform(
+    accord: Accord, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.md"
+    rule = ("--edition", "1", "--only", "ACCORD-DIFF-001", "--md", str(report))
+    result = accord("check", *QUICK, *rule, *fault("v1", "EchoesAnyVersion"))
+    assert result.status == 2
+    assert "0 of 1 rules judged" in result.stdout
+    assert "CONFORMANT" not in result.stdout
+    assert "conformant" not in report.read_text(encoding="utf-8").lower()
+
+
 def test_each_edition_that_an_agent_speaks_is_judged(accord: Accord) -> None:
     result = accord("check", *QUICK, "--only", "ACP-INIT-001", "demo")
     assert result.status == 0

@@ -105,6 +105,11 @@ class Report:
             for outcome in self.outcomes
         )
 
+    @property
+    def judged(self) -> int:
+        """How many rules were judged."""
+        return sum(outcome.status in {"PASS", "FAIL"} for outcome in self.outcomes)
+
     def tier_counts(self) -> dict[str, dict[str, int]]:
         """How many rules of each tier have each status."""
         counts: dict[str, Counter[str]] = {
@@ -322,6 +327,8 @@ def markdown_of(reports: Sequence[Report]) -> str:
 def _report(report: Report) -> list[str]:
     name = _name(report)
     verdict = "conformant" if report.conformant else "**not conformant**"
+    if report.conformant and not report.judged:
+        verdict = "**not judged**"
     lines = [f"# {name}: {TITLES[report.options.edition]}", "", f"{verdict[0].upper()}{verdict[1:]}. {_counts(report)}"]
     lines += ["", f"{report.started_at}, {report.seconds:.1f} s, {report.processes} processes.", ""]
     if report.blocked_by_auth:

@@ -60,13 +60,12 @@ def _settings(report: Report) -> Iterator[Line]:
 def _head(report: Report) -> SafeText:
     info = report.info if isinstance(report.info, dict) else {}
     name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key)) or report.side
-    judged = sum(outcome.status in {"PASS", "FAIL"} for outcome in report.outcomes)
     rules = len(report.outcomes)
     return filled(
         "{} · {} · {} of {} rules judged · {} processes · {:.1f} s",
         exact(name, _NAME_CHARACTERS),
         TITLES[report.options.edition],
-        judged,
+        report.judged,
         rules,
         report.processes,
         report.seconds,
@@ -124,6 +123,9 @@ def _counts(report: Report) -> Iterator[Line]:
 
 
 def _verdict(report: Report, wrong: int) -> Iterator[Line]:
+    if report.conformant and not report.judged:
+        yield [Span(own("NOT JUDGED: none of the rules that were asked for; --verbose says why"), "yellow")]
+        return
     if report.conformant:
         scope = own(" in the rules that were asked for") if report.scoped else own("")
         yield [Span(filled("CONFORMANT{}", scope), "green")]

@@ -193,7 +193,9 @@ async def _check(
     if not reports:
         raise UsageFailure(f"no rule begins with {' or '.join(given.only)}", advice="See: accord check --rules")
     _write(given, reports)
-    return Status.DONE if all(report.conformant for report in reports) else Status.FAILED
+    if not all(report.conformant for report in reports):
+        return Status.FAILED
+    return Status.DONE if any(report.judged for report in reports) else Status.USAGE
 
 
 def _advice(error: ConnectFailed, program: JudgedAgent) -> str:
