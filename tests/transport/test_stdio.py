@@ -35,8 +35,12 @@ ECHO = """
 """
 
 
+# In this mode asyncio warns of each step that took 0.1 s: a busy machine is no fault of the program.
+QUIET = "import logging; logging.getLogger('asyncio').setLevel(logging.ERROR)\n"
+
+
 def command(source: str) -> list[str]:
-    return [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(source)]
+    return [sys.executable, "-X", "dev", "-W", "error", "-c", QUIET + textwrap.dedent(source)]
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCES}
