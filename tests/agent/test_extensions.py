@@ -10,7 +10,7 @@ import pytest
 
 from accord.agent import Agent, Extension, Turn
 from accord.errors import LocalProtocolError, PermissionDenied, RequestError
-from accord.stores import MemoryStore
+from accord.stores import MemoryStore, SqliteStore
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, agent_of, served
 from tests.agent.sessions import error_of, reopening
 from tests.tables import rows
@@ -231,6 +231,24 @@ async def test_an_agent_calls_and_tells_its_client_beside_the_protocol(edition: 
         assert heard.text == f"selected in {session}"
         (told,) = [each for each in heard.messages if each.get("method") == "_progress"]
         assert told["params"] == {"percent": 50}
+
+
+@pytest.mark.rotated("edition")
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_request_of_a_turn_comes_behind_what_was_said_before_it(edition: str, tmp_path: Path) -> None:
+    async def call(turn: Turn) -> None:
+        await turn.say("first")
+        await turn.request("_editor/selection")
+
+    # What was said is committed first, which takes time.
+    store = SqliteStore(tmp_path / "sessions.db")
+    async with served(agent_of(call, store=store), edition) as hand:
+        hand.answers["_editor/selection"] = lambda _: {}
+        heard = await hand.turn(await hand.new_session())
+    await store.close()
+    (asked,) = heard.requests("_editor/selection")
+    (said,) = [each for each in heard.messages if "first" in str(each)]
+    assert heard.messages.index(said) < heard.messages.index(asked)
 
 
 async def test_the_name_of_an_extension_begins_with_an_underscore() -> None:

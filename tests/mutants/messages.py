@@ -92,7 +92,7 @@ MUTANTS = (
         "agent/turn.py",
         "        await self._publisher.flush()\n        return await self.client.request(",
         "        return await self.client.request(",
-        "tests/simse/test_agent.py::test_the_client_runs_a_tool_and_one_that_fails",
+        "tests/agent/test_extensions.py::test_a_request_of_a_turn_comes_behind_what_was_said_before_it",
     ),
     Mutant(
         "order",
