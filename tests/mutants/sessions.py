@@ -383,6 +383,7 @@ MUTANTS = (
         "        msgspec.json.Decoder(kind)\n        return",
         "        return",
         "tests/stores/test_text.py::test_threads_may_read_the_first_events_of_a_process_at_once",
+        long=True,
     ),
     # --- one owner
     Mutant(

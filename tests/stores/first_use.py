@@ -1,4 +1,4 @@
-"""Forty processes in each of which four threads read events for the first time, as the readers of a store do.
+"""Processes, as many as the argument says, in each of which four threads read events for the first time, as the readers of a store do.
 
 They are forks of this one, which has read none: an interpreter for each would cost more than all of it.
 """
@@ -12,7 +12,6 @@ from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores.text import decode_event
 
-PROCESSES = 40
 TEXTS = [b'{"event":"%b","id":"x"}' % str(kind.__struct_config__.tag).encode() for kind in typing.get_args(Event)]
 
 
@@ -35,7 +34,7 @@ def read_at_once() -> None:
         thread.join()
 
 
-for _ in range(PROCESSES):
+for _ in range(int(sys.argv[1])):
     if child := os.fork():
         if status := os.waitpid(child, 0)[1]:
             sys.exit(f"a process ended with {os.waitstatus_to_exitcode(status)}")
