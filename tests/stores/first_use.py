@@ -1,4 +1,4 @@
-"""Processes, as many as the argument says, in each of which four threads read events for the first time, as the readers of a store do.
+"""Processes, as many as they are asked for, in each of which four threads read events for the first time, at once.
 
 They are forks of this one, which has read none: an interpreter for each would cost more than all of it.
 """
