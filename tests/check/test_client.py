@@ -47,7 +47,11 @@ def skipped(report: Report) -> set[str]:
 @pytest.mark.usefixtures("forked_interpreters")
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("edition", EDITIONS)
-async def test_our_command_keeps_every_rule(edition: EditionName, tmp_path: Path) -> None:
+async def test_our_command_keeps_every_rule(
+    edition: EditionName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It never cancels its turn.
+    monkeypatch.setattr("accord.check.client.questions.CANCEL_SECONDS", 0.1)
     command = [sys.executable, "-m", "accord", "run", "hello", "--allow", "all", "--edition", EDITIONS[edition]]
     folder = tmp_path / "work"
     folder.mkdir()

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from accord.check import RULES
+from accord.check import RULES, Options
 from tests.cli.command import Accord
 
 pytest.importorskip("termios")
@@ -206,6 +206,13 @@ def report_of(program: Program, edition: str, accord: Accord) -> str:
 @pytest.fixture
 def accord(tmp_path: Path) -> Accord:
     return Accord(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the programs ends the turns that are to hang, nor does `accord run` cancel one."""
+    monkeypatch.setattr("accord.check.client.questions.CANCEL_SECONDS", 0.1)
+    monkeypatch.setitem(vars(Options)["__init__"].__kwdefaults__, "quiet_seconds", 0.05)
 
 
 def compare(program: Program, edition: str, accord: Accord) -> None:

@@ -11,6 +11,7 @@ import pytest
 from accord.check import Options, Report, check_agent, editions_of
 from accord.check.rule import EDITIONS, EditionName
 from tests.coder.llm import FakeModel, Line, Say, ToolInvocation, serve
+from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
@@ -35,6 +36,8 @@ IN_EACH = [
     for number, path in enumerate(EXAMPLES)
     for place, edition in enumerate(EDITIONS)
 ]
+# Only for prompts that hang: a short turn could be slow to end.
+QUIET_SECONDS = 0.05
 METHODS = {"login.py": "guest"}
 
 
@@ -78,7 +81,7 @@ OURS = [
 @pytest.mark.usefixtures("forked_interpreters")
 async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS[name]
-    report = await judged(argv, edition, tmp_path, env, cancel)
+    report = await judged(argv, edition, tmp_path, env, cancel, quiet_seconds=QUIET_SECONDS)
     assert wrong(report) == []
     assert report.conformant
 
@@ -121,7 +124,7 @@ async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) 
     argv, env, cancel = AGENTS["full"]
     # It has no settings that anybody else uses.
     may: dict[str, Any] = {"allow_logout": True, "touch_model": True, "touch_permission": True}
-    full = await judged(argv, edition, tmp_path, env, cancel, "token", **may)
+    full = await judged(argv, edition, tmp_path, env, cancel, "token", quiet_seconds=QUIET_SECONDS, **may)
     assert wrong(full) == []
     skipped = {outcome.rule.id for outcome in full.outcomes if outcome.status in {"SKIPPED", "NOT_TESTED"}}
     if edition == "v2":
@@ -144,8 +147,12 @@ async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: P
     assert report.conformant
 
 
-async def test_an_agent_without_use_for_mcp_servers_is_accused_of_nothing_in_v1() -> None:
-    options = Options(edition="v1", only=("ACCORD-MCP-002",), timeout_seconds=1, turn_seconds=5)
+async def test_an_agent_without_use_for_mcp_servers_is_accused_of_nothing_in_v1(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # It never greets the server.
+    monkeypatch.setattr("accord.check.agent.mcp._GREETED_SECONDS", 0.1)
+    options = Options(edition="v1", only=("ACCORD-MCP-002",), timeout_seconds=limit(10.0), turn_seconds=limit(10.0))
     report = await check_agent([PYTHON, str(ROOT / "examples/agents/echo.py")], options)
     (outcome,) = [each for each in report.outcomes if each.rule.id == "ACCORD-MCP-002"]
     assert (outcome.status, wrong(report)) == ("PASS", [])

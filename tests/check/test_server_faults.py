@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord.check import CAUSES, AgentAddress, Options, Outcome, Report, check_agent
-from accord.check.agent.remote import RULES
+from accord.check.agent.remote import RULES, endpoint, http_requests, http_streams, websocket_messages
 from accord.check.rule import EDITIONS, EditionName
 from tests.check.faults.change import changed
 from tests.check.faults.reference.server import TOKEN, ReferenceServer
@@ -73,7 +73,11 @@ def sets_that_fall(fault: ServerFault) -> list[set[str]]:
 @pytest.mark.sampled(12, long=3)
 @pytest.mark.parametrize("fault", [fault for fault in SERVER_FAULTS if not fault.note], ids=name_of)
 async def test_a_faulty_server_fails_exactly_what_it_breaks(fault: ServerFault) -> None:
-    report = await judged(fault.make, fault.edition)
+    # What does not come is not waited for long.
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (endpoint, http_streams, http_requests, websocket_messages):
+            patch.setattr(module, "SOON_SECONDS", 0.5)
+        report = await judged(fault.make, fault.edition, seconds=1.0)
     if set(failures(report)) not in sets_that_fall(fault):
         # Once more with limits that a busy machine keeps too.
         report = await judged(fault.make, fault.edition, seconds=10.0)

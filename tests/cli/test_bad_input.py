@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from accord.cli import agent_session
+from accord.cli.options import AgentOptions
+from accord.cli.target import Target
+from accord.client.deadline import Deadlines
 from tests.cli.command import SCRIPTS, Accord, Result, is_gone, scripted
 
 
@@ -31,6 +36,17 @@ def pids(accord: Accord) -> list[int]:
 
 def nothing_is_left(accord: Accord) -> bool:
     return all(is_gone(pid) for pid in pids(accord))
+
+
+@pytest.fixture
+def short_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For agents that hear no cancel: how long the end of the turn is waited for is not the subject."""
+    line_deadlines = agent_session.line_deadlines
+
+    def with_a_short_cancel(target: Target, options: AgentOptions) -> Deadlines:
+        return replace(line_deadlines(target, options), cancel_seconds=0.1)
+
+    monkeypatch.setattr(agent_session, "line_deadlines", with_a_short_cancel)
 
 
 # --- the agent
@@ -72,7 +88,7 @@ def test_an_agent_that_never_opens_a_session(accord: Accord) -> None:
     one_line(result, 3, "session: the agent did not open the session in 2 s")
 
 
-@pytest.mark.usefixtures("short_graces")
+@pytest.mark.usefixtures("short_graces", "short_cancels")
 def test_an_agent_that_is_silent_after_the_prompt(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "2", *scripted("silent"))
     one_line(result, 3, "no sign of life for 2 s after the prompt")
@@ -89,7 +105,7 @@ def test_an_agent_that_falls_silent_in_the_middle_is_bounded_by_the_config(accor
     assert nothing_is_left(accord)
 
 
-@pytest.mark.usefixtures("short_graces")
+@pytest.mark.usefixtures("short_graces", "short_cancels")
 def test_an_agent_that_never_ends_its_turn(accord: Accord) -> None:
     result = accord("run", "hello", "--timeout", "2", *scripted("drips"))
     one_line(result, 3, "turn: the turn took longer than 2 s")

@@ -91,8 +91,11 @@ def test_a_text_without_an_agent_is_said_to_have_none(accord: Accord) -> None:
     "program",
     ["print('Welcome to my shell')", "print('Welcome to my shell', flush=True); import time; time.sleep(60)"],
 )
-def test_a_program_that_is_no_agent_is_recognised_and_what_it_printed_is_shown(accord: Accord, program: str) -> None:
-    result = accord("run", "hi", "--timeout", str(limit(4)), "--", sys.executable, "-c", program)
+def test_a_program_that_is_no_agent_is_recognised_and_what_it_printed_is_shown(
+    accord: Accord, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.cli.stray_output.PATIENCE_SECONDS", 0.1)
+    result = accord("run", "hi", "--timeout", str(limit(2)), "--", sys.executable, "-c", program)
     assert result.status == 7
     # A remark comes before the failure where the program still runs.
     lines = result.stderr.splitlines()

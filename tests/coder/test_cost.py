@@ -113,7 +113,11 @@ async def test_in_v1_a_little_output_in_many_pieces_is_not_sent_with_every_piece
 
 
 @pytest.mark.parametrize("edition", ["v1", "june", "v2"])
-async def test_a_line_that_a_running_command_printed_is_shown_while_it_runs(tmp_path: Path, edition: str) -> None:
+async def test_a_line_that_a_running_command_printed_is_shown_while_it_runs(
+    tmp_path: Path, edition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is held back is sent after this time.
+    monkeypatch.setattr("accord.agent.publisher.HELD_SECONDS", 0.1)
     (tmp_path / "serve.py").write_text(SERVER, encoding="utf-8")
     agent, _ = agent_with(call("run", command=f"{sys.executable} serve.py", background=True), say("Done."))
     async with served(agent, edition) as hand:

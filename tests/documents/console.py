@@ -17,6 +17,12 @@ from tests.forking_python import forking_python
 from tests.limits import limit
 
 DOCS = Path(__file__).parents[2] / "docs"
+# `accord`, but it waits for no commands: no page shows those of an agent.
+DOCTOR = """
+from accord.cli import doctor, main
+doctor.COMMANDS_SECONDS = 0.1
+raise SystemExit(main.main())
+"""
 _MARK = "\x1e"
 _MASKS = (
     (r"\bsession [0-9a-z]{4,}", "session ID"),
@@ -56,7 +62,8 @@ class ProjectFolder:
         python = str(forking_python())
         for name, words in (("accord", [python, "-m", "accord"]), ("python", [python])):
             program = programs / name
-            program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+            doctor = f'[ "$1 $2" != "agents doctor" ] || exec {shlex.join([python, "-c", DOCTOR])} "$@"\n'
+            program.write_text(f'#!/bin/sh\n{doctor}exec {shlex.join(words)} "$@"\n', encoding="utf-8")
             program.chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACCORD_LOG", "PYTEST"))}
         self._environment = {

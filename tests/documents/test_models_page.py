@@ -70,6 +70,8 @@ async def test_tokens_are_counted_and_a_text_that_is_cut_off_says_so(
 
 @EVERY
 async def test_a_cancelled_turn_ends(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The thread of the one that blocks goes on for as long as the model does.
+    monkeypatch.setitem(vars(accord.Agent)["__init__"].__kwdefaults__, "cancel_grace_seconds", 0.1)
     async with serve(Hang("I think ")) as model, accord.connect(agent_of(name, model, monkeypatch)) as remote:
         session = await remote.new_session(tmp_path)
         async with asyncio.timeout(limit(20)), session.prompt("Go on for ever") as turn:

@@ -121,7 +121,8 @@ class Library:
             env=self.stage.marks,
             stderr=lambda _: None,
             respawn=False,
-            deadlines=None if limit is None else accord.Deadlines(*[limit] * 5),
+            # Nothing that takes so long hears a cancel.
+            deadlines=None if limit is None else accord.Deadlines(limit, limit, limit, limit, 0.1),
         )
         try:
             async with asyncio.timeout(self.row.seconds):

@@ -18,8 +18,13 @@ from tests.limits import limit
 
 HERE = Path(__file__).parent
 TOKEN = "secret"  # noqa: S105 - of servers that live for a test
-# How often a server looks for what is over, and how long one that ends waits for clients that have left.
-SOON = {"accord.serve.connections.SWEEP_SECONDS": 0.1, "accord.serve.connections.RETURN_SECONDS": 0.2}
+# How often a server looks for what is over, and how long one that ends waits for clients that have left, and answers
+# their last messages.
+SOON = {
+    "accord.serve.connections.SWEEP_SECONDS": 0.1,
+    "accord.serve.connections.RETURN_SECONDS": 0.2,
+    "accord.serve.runner.LINGER_SECONDS": 0.05,
+}
 # For tests whose turn waits for ever: its handler is not waited for when its connection ends.
 IMPATIENT = {"accord.connection.connection.Connection.grace_seconds": 0.1}
 _SERVING = re.compile(r"serving at ws(s?)://([^ ]+):(\d+)/acp")

@@ -302,8 +302,9 @@ async def test_what_an_ended_program_wrote_is_not_lost_on_a_slow_receiver(progra
     await child.close()
 
 
-async def test_a_stubborn_program_is_killed_in_bounded_time(program: Program) -> None:
-    child = await spawn_one(*program(STUBBORN))
+async def test_a_stubborn_program_is_killed_in_bounded_time(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.child.TERMINATE_SECONDS", 0.1)
+    child = await spawn_one(*program(STUBBORN), grace_seconds=0.1)
     assert await child.receive() == b"%d" % child.pid
     started = time.monotonic()
     await child.close()

@@ -19,10 +19,13 @@ from tests.transport.test_child import FAMILY
 
 HOST = """
     import asyncio, os, subprocess, sys
-    from accord.transport import lineage, spawn
+    from accord.transport import child as child_module, lineage, spawn, watchdog
 
     async def main():
-        child = await spawn(*sys.argv[1:])
+        watchdog.__file__ = sys.argv[1]
+        # None of the family ends by itself.
+        child_module.TERMINATE_SECONDS = 0.1
+        child = await spawn(*sys.argv[2:], grace_seconds=0.1)
         family = []
         while len(family) < 3:
             family += [text.decode() for text in await child.receive()]
@@ -38,9 +41,14 @@ class Host:
 
     def __init__(self, tmp_path: Path, end: str) -> None:
         family = write_program(tmp_path / "family.py", FAMILY)
+        # The whole program, but without patience: the family does not end by itself.
+        impatient = tmp_path / "watchdog.py"
+        source = Path(watchdog.__file__).read_text(encoding="utf-8")
+        assert source.count("\nPOLITE_SECONDS = 1.0\n") == 1
+        impatient.write_text(source.replace("\nPOLITE_SECONDS = 1.0\n", "\nPOLITE_SECONDS = 0.1\n"), encoding="utf-8")
         source = textwrap.dedent(HOST).replace("END", textwrap.indent(textwrap.dedent(end), "    ").lstrip())
         self.process = subprocess.Popen(
-            [sys.executable, "-c", source, *family],
+            [sys.executable, "-c", source, str(impatient), *family],
             env={**os.environ, "PYTHONPATH": SOURCES},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -186,26 +194,32 @@ async def test_a_polite_program_may_end_by_itself_when_the_host_died(tmp_path: P
             signal.pause()
         """,
     )
-    polite = start_marked("some-marker", *script)
+    # Other runs on this machine have markers too.
+    marker = f"some-marker-{os.getpid()}"
+    polite = start_marked(marker, *script)
     dog = start_watchdog()
     started = await until(lambda: b"SigCgt:\t0000000000004" in Path(f"/proc/{polite.pid}/status").read_bytes())
-    dog.communicate(b"nonsense\n+x y\n-\n+gone 999999999\n-gone\n+some-marker %d\n" % polite.pid, timeout=limit(60))
-    status = polite.wait(timeout=limit(60))
+    # It is waited for meanwhile: for the watchdog, a program that nobody waits for has not ended.
+    waiting = asyncio.create_task(asyncio.to_thread(polite.wait, limit(60)))
+    lines = f"nonsense\n+x y\n-\n+gone 999999999\n-gone\n+{marker} {polite.pid}\n"
+    await asyncio.to_thread(dog.communicate, lines.encode(), limit(60))
+    status = await waiting
     assert started
     assert (dog.returncode, status) == (0, 0)
     assert note.read_text() == "saved"
 
 
 async def test_only_processes_with_the_marker_are_found() -> None:
-    marked, other = start_marked("wanted", "sleep", "60"), start_marked("other", "sleep", "60")
-    found = await until(lambda: watchdog.find_marked("wanted") == [marked.pid])
-    watchdog.sweep(["wanted"], seconds=20)
+    wanted = f"wanted-{os.getpid()}"
+    marked, other = start_marked(wanted, "sleep", "60"), start_marked("other", "sleep", "60")
+    found = await until(lambda: watchdog.find_marked(wanted) == [marked.pid])
+    watchdog.sweep([wanted], seconds=20)
     status = marked.wait(timeout=limit(60))
     alive = other.poll() is None
     other.kill()
     other.wait(timeout=limit(60))
     assert (found, status, alive) == (True, -signal.SIGKILL, True)
-    assert not watchdog.kill_marked("wanted")
+    assert not watchdog.kill_marked(wanted)
 
 
 def test_a_group_that_is_gone_is_no_error() -> None:
@@ -216,13 +230,14 @@ def test_a_process_that_is_born_while_its_host_dies_is_found() -> None:
     program = [sys.executable, "-I", "-S", watchdog.__file__]
     with subprocess.Popen(program, stdin=subprocess.PIPE) as guard:
         assert guard.stdin is not None
-        guard.stdin.write(b"+born-late 0\n")
+        marker = f"born-late-{os.getpid()}"
+        guard.stdin.write(f"+{marker} 0\n".encode())
         guard.stdin.close()
         # In its first looks there is nobody: the host died before its child had become another program.
         with pytest.raises(subprocess.TimeoutExpired):
             guard.wait(timeout=0.15)
         late = subprocess.Popen(
-            [sys.executable, "-c", "import time; time.sleep(30)"], env={**os.environ, "ACCORD_LINEAGE": "born-late"}
+            [sys.executable, "-c", "import time; time.sleep(30)"], env={**os.environ, "ACCORD_LINEAGE": marker}
         )
         assert late.wait(timeout=limit(20)) == -signal.SIGKILL
 
