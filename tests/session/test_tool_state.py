@@ -31,6 +31,13 @@ def test_a_terminal_as_text_ends_with_how_the_command_ended(output: bytes, ended
     assert terminal_text(output, ended) == text
 
 
+@rows("end", ["", "\n"])
+def test_of_one_long_line_the_end_is_shown(end: str) -> None:
+    head, text = terminal_text(("x" * 9_000 + end).encode(), None).split("\n")
+    assert f"{9_000 + len(end)} bytes" in head
+    assert len(text) > 1_000
+
+
 def test_a_heading_is_the_title_else_the_name_else_the_kind() -> None:
     tools = ToolStates()
     tools.change(ToolChanged("c"))

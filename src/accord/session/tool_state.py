@@ -41,8 +41,8 @@ def _tail(output: bytes) -> str:
     if len(output) <= 2 * WINDOW:
         return decode(output)
     # From the beginning of a line on, where there is one: no character is cut there either.
-    cut, newline, rest = decode(output[-WINDOW:]).partition("\n")
-    return f"[the last of {len(output)} bytes; all are shown when the command has ended]\n{rest if newline else cut}"
+    cut, _, rest = decode(output[-WINDOW:]).partition("\n")
+    return f"[the last of {len(output)} bytes; all are shown when the command has ended]\n{rest or cut}"
 
 
 def _ending(ended: TerminalExit) -> str:
