@@ -1,11 +1,12 @@
-"""The turns of a client where states report their end (v2), with agents that report much at once, late or nothing."""
+"""The ends of a client's turns, by states (v2) or answers (v1): agents that report much at once, late or nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,13 +20,14 @@ INTRODUCTION = {
     "info": {"name": "hand", "version": "1"},
     "capabilities": {"session": {}},
 }
+INTRODUCTION_V1 = {"protocolVersion": 1, "agentInfo": {"name": "hand", "version": "1"}, "agentCapabilities": {}}
 RUNNING = {"sessionUpdate": "state_update", "state": "running"}
 ENDED = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
 CANCELLED = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
 
 
 class HandAgent(Hand):
-    """An agent of v2 by hand."""
+    """An agent by hand."""
 
     async def report(self, **fields: Any) -> None:
         await self.notify("session/update", {"sessionId": "s", "update": fields})
@@ -39,20 +41,39 @@ class HandAgent(Hand):
         return message
 
 
+def _chunk(text: str) -> dict[str, Any]:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    return {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
+
+
 @asynccontextmanager
-async def hand_and_session() -> AsyncIterator[tuple[HandAgent, accord.client.Session]]:
+async def hand_and_session(edition: Literal["1", "2"] = "2") -> AsyncIterator[tuple[HandAgent, accord.client.Session]]:
     ours, theirs = accord.memory_pair()
     hand = HandAgent(theirs)
 
     async def introduce() -> None:
-        await hand.answer(await hand.hear(), INTRODUCTION)
+        await hand.answer(await hand.hear(), INTRODUCTION if edition == "2" else INTRODUCTION_V1)
         await hand.answer(await hand.hear(), {"sessionId": "s"})
 
     introducing = asyncio.ensure_future(introduce())
-    async with asyncio.timeout(limit(20)), accord.connect(ours, edition="2") as remote:
+    async with asyncio.timeout(limit(20)), accord.connect(ours, edition=edition) as remote:
         session = await remote.new_session("/")
         await introducing
         yield hand, session
+
+
+async def test_what_comes_in_one_read_with_the_answer_and_behind_it_is_no_part_of_its_turn() -> None:
+    async with hand_and_session("1") as (hand, session):
+        turn = session.prompt("one")
+        waiting = asyncio.ensure_future(turn.wait())
+        message = await hand.next_prompt()
+        own, other = [_chunk(text) for text in ("its own", "of another prompt")]
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": {"stopReason": "end_turn"}}
+        for text in (own, answer, other):
+            await hand.transport.send(json.dumps(text).encode())
+        await waiting
+        await until(lambda: "of another prompt" in session.transcript.text)
+    assert (turn.text, turn.stop_reason) == ("its own", "end_turn")
 
 
 async def test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_where_all_comes_in_one_read() -> None:

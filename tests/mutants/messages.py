@@ -96,6 +96,16 @@ MUTANTS = (
     ),
     Mutant(
         "order",
+        "what comes in one read with an answer is of the turn that it ends",
+        "client/session.py",
+        "            await self._agent._request(prompt, span=turn._span, "
+        "on_answer=functools.partial(self._accepted, turn))\n",
+        "            self._accepted(turn, await self._agent._request(prompt, span=turn._span))\n",
+        "tests/client/test_turn_states.py::"
+        "test_what_comes_in_one_read_with_the_answer_and_behind_it_is_no_part_of_its_turn",
+    ),
+    Mutant(
+        "order",
         "a task per notification",
         "connection/lanes.py",
         "                        await coroutine\n",

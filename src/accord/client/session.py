@@ -208,9 +208,7 @@ class Session:
             turn._sent()
             prompt = Prompt(self.id, turn.prompt, turn.meta)
             turn._span = self._agent._prompt_span(prompt)
-            answer = await self._agent._elsewhere(functools.partial(self._ask, turn, prompt))
-            turn.message_id = answer.message_id
-            self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
+            await self._agent._elsewhere(functools.partial(self._ask, turn, prompt))
             await turn._wait_over()
         except RequestError as error:
             self._feed(Refused(turn, WorkError(error.code, error.message, error.data)))
@@ -232,22 +230,20 @@ class Session:
             self._feed(Abandoned(turn))
             turn._end_span()
 
-    async def _ask(self, turn: Turn, prompt: Prompt) -> PromptAnswered:
+    async def _ask(self, turn: Turn, prompt: Prompt) -> None:
         """Send a prompt where the session is open now."""
         await self._agent._attend(self)
         turn._is_moving = False
-        inserted = functools.partial(self._inserted, turn) if self._turns.rule == "insertion" else None
         try:
-            answer: PromptAnswered = await self._agent._request(prompt, span=turn._span, on_answer=inserted)
+            await self._agent._request(prompt, span=turn._span, on_answer=functools.partial(self._accepted, turn))
         except RequestError:
             turn._is_moving = True  # until another server takes it, or the turn ends with this error
             raise
-        return answer
 
-    def _inserted(self, turn: Turn, answer: PromptAnswered) -> None:
-        """The prompt's message is inserted: reports behind the answer, also those of the same read, are its own."""
+    def _accepted(self, turn: Turn, answer: PromptAnswered) -> None:
+        """The prompt is answered: reports behind the answer, also those of the same read, are not of what it ends."""
         turn.message_id = answer.message_id
-        self._feed(Accepted(turn))
+        self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
 
     def _feed(self, event: PromptInput[Turn]) -> None:
         """Feed an input to the automaton of the client's turns, and execute its outputs."""
