@@ -130,9 +130,11 @@ def _start(folder: Path, program: Path, command: Sequence[str]) -> None:
     program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    # Other sources, such as the copy that scripts/mutants breaks, come before ours.
+    sources = os.pathsep.join(each for each in (kept.get("PYTHONPATH"), SOURCES) if each)
     server = subprocess.Popen(
         command,
-        env={**kept, "PYTHONPATH": SOURCES},
+        env={**kept, "PYTHONPATH": sources},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,

@@ -60,6 +60,20 @@ def test_a_program_has_the_environment_and_the_folder_that_it_was_given(tmp_path
     assert done.stdout.split() == [str(tmp_path), "50", "False", "True"]
 
 
+def test_a_program_has_accord_from_the_sources_that_stand_first_on_the_path_of_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "accord.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    # A server of its own: that of the others has begun.
+    python = forking_python(imports="accord json")
+    done = subprocess.run(
+        [python, "-c", "import accord; print(accord.__file__)"],
+        capture_output=True, text=True, timeout=limit(60), check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == [str(tmp_path / "accord.py")]
+
+
 @rows("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_for_a_program_ends_it(number: signal.Signals) -> None:
     with subprocess.Popen([forking_python(), "-c", HANGS], stdout=subprocess.PIPE) as caller:

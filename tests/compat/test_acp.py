@@ -16,10 +16,9 @@ import pytest
 import accord
 from tests.forking_python import forking_python
 from tests.limits import limit
+from tests.transport.processes import SOURCES
 
-ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
-SOURCES = str(ROOT / "src")
 ENVIRONMENT = {"PYTHONPATH": SOURCES, "PYTHONWARNINGS": "ignore"}
 SDKS = ("oldest_python_peer", "python_peer_v1", "python_peer_v2")
 SECONDS = limit(30.0)

@@ -14,6 +14,7 @@ import pytest
 
 import accord
 from tests.limits import limit
+from tests.transport.processes import SOURCES
 
 ROOT = Path(__file__).parents[2]
 SDK = os.environ.get("ACCORD_SDK")
@@ -43,7 +44,7 @@ def example(examples: Path, name: str) -> Path:
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch) -> str:
     """The SDK's interpreter, which finds Accord."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
     return str(ROOT / str(SDK) / "venv/bin/python")
 
 

@@ -82,15 +82,18 @@ async def test_an_idle_session_is_handed_over_at_once_and_a_busy_one_when_its_tu
             accord.connect(at_b, token=TOKEN, edition=edition) as other,
         ):
             busy = await busy_client.new_session(cwd=fleet.root)
-            idle = await idle_client.new_session(cwd=fleet.root)
-            await answer_to(idle, "one")
+            # The connection of one ends with the drain, that of the other has the turn.
+            idle = [await client.new_session(cwd=fleet.root) for client in (idle_client, busy_client)]
+            for session in idle:
+                await answer_to(session, "one")
             turn = busy.prompt("until go")
             await heard(turn, "begun")
             await drained(fleet, "a")
             # The other turn runs on meanwhile.
-            async with asyncio.timeout(limit(20.0)):
-                taken = await other.load_session(idle.id, cwd=fleet.root)
-            assert await answer_to(taken, "two") == "You said: two"
+            for session in idle:
+                async with asyncio.timeout(limit(20.0)):
+                    taken = await other.load_session(session.id, cwd=fleet.root)
+                assert await answer_to(taken, "two") == "You said: two"
             assert owner(database, busy.id) == "a"
             loading = asyncio.create_task(other.load_session(busy.id, cwd=fleet.root))
             finish(fleet, "go")
