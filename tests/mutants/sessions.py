@@ -528,8 +528,9 @@ MUTANTS = (
         "turns",
         "a client notes the insertion of a prompt behind later reports",
         "client/session.py",
-        "self._agent._request(prompt, span=turn._span, on_answer=inserted)",
-        "self._agent._request(prompt, span=turn._span)",
+        "            await self._agent._request(prompt, span=turn._span, "
+        "on_answer=functools.partial(self._accepted, turn))\n",
+        "            self._accepted(turn, await self._agent._request(prompt, span=turn._span))\n",
         "tests/client/test_turn_states.py::"
         "test_a_prompt_that_is_inserted_into_running_work_ends_with_it_also_where_all_comes_in_one_read",
     ),
