@@ -343,7 +343,7 @@ def _suspended(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _asked_with(interrupt: Mapping[str, Any]) -> Any:
-    """What the author of the agent asks with, beside the text of the interrupt."""
+    """The value that the author of the agent asks with, beside the text of the interrupt."""
     metadata = interrupt.get("metadata") or {}
     own = ((metadata.get(name), key) for name, key in ASKED_WITH.items())
     return next((part.get(key) for part, key in own if isinstance(part, dict)), metadata)
