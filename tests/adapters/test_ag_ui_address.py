@@ -346,7 +346,7 @@ async def test_a_thread_that_stays_busy_is_an_error_that_says_so(refusal: Any, m
     assert len(endpoint.inputs) == 2
 
 
-QUESTION = {"question": "Approve this action?", "details": {"sql": "DROP TABLE users"}}
+QUESTION: dict[str, Any] = {"question": "Approve this action?", "details": {"sql": "DROP TABLE users"}}
 
 
 @pytest.mark.parametrize(
@@ -354,6 +354,11 @@ QUESTION = {"question": "Approve this action?", "details": {"sql": "DROP TABLE u
     [
         {"toolCallId": "c", "message": "Approve drop_table()?", "metadata": QUESTION},
         {"toolCallId": "c", "message": "Approve this action?", "metadata": {"reason": QUESTION}},
+        {
+            "toolCallId": "c",
+            "message": "Approve this action?",
+            "metadata": {"message": "Go on?", **QUESTION["details"]},
+        },
         {"message": "Approve this action?", "metadata": {"crewai": {"flowId": "f", "output": "DROP TABLE users"}}},
         {"metadata": {"langgraph": {"raw": QUESTION, "ns": None}}},
         {"metadata": {"mastra": {"suspendPayload": QUESTION}}},

@@ -353,7 +353,8 @@ def _message(interrupt: Mapping[str, Any]) -> str | None:
     """The text of an interrupt, with everything that it is about."""
     message, asked = interrupt.get("message"), _asked_with(interrupt)
     if message and asked and message != asked:
-        return question_text({"message": message, **(asked if isinstance(asked, dict) else {"about": asked})})
+        text = question_text({"message": message, **(asked if isinstance(asked, dict) else {"about": asked})})
+        return text if message in text else f"{message}\n{text}"
     return question_text(asked or message) if asked or message else None
 
 

@@ -24,7 +24,6 @@ RunInput: TypeAlias = dict[str, Any]
 
 CONNECT_SECONDS = scaled(10.0)
 LOWEST_BAD_STATUS = 300
-CONFLICT = 409
 # In this order: the second is the earlier package of the same library.
 HTTP_PACKAGES = ("httpx2", "httpx")
 
@@ -102,7 +101,7 @@ class _Address:
                 http.AsyncClient(timeout=timeout) as client,
                 client.stream("POST", self._url, json=run_input, headers=self._headers) as response,
             ):
-                if response.status_code == CONFLICT:
+                if response.status_code == http.codes.CONFLICT:
                     raise ThreadBusy
                 if response.status_code >= LOWEST_BAD_STATUS:
                     raise InternalError(f"The AG-UI agent's address answered with the status {response.status_code}")
