@@ -31,10 +31,17 @@ from ag_ui.core import (
 
 from accord.adapters.ag_ui import serve
 from tests.adapters import rehearsed_tools as tools
-from tests.adapters.rehearsal import Call, Say, Think, steps
+from tests.adapters.rehearsal import QUESTION, Call, Say, Think, steps
 
-TOOLS = {name: getattr(tools, name) for name in tools.__all__}
-NEEDS_APPROVAL = {"delete_file"}
+
+def drop_table(table: str) -> str:
+    """Drop a table."""
+    return f"dropped {table}"
+
+
+TOOLS = {name: getattr(tools, name) for name in tools.__all__} | {"drop_table": drop_table}
+# What the tools that need an approval ask with: pydantic-ai has it in the metadata of the interrupt.
+NEEDS_APPROVAL: dict[str, Any] = {"delete_file": None, "drop_table": QUESTION}
 USAGE = [TokenUsage(input_tokens=10, output_tokens=5, total_tokens=15)]
 
 
@@ -70,12 +77,15 @@ class RehearsedAgent:
             if says:
                 yield TextMessageEndEvent(message_id=message_id)
             messages.append({"role": "assistant", "toolCalls": [_tool_call(call) for call in calls]})
-            asked = [call.id for call in calls if call.name in NEEDS_APPROVAL]
+            asked = {call.id: NEEDS_APPROVAL[call.name] for call in calls if call.name in NEEDS_APPROVAL}
             for call in calls:
                 if call.name not in of_client and call.id not in asked:
                     yield _ended(messages, call, await _result(call))
             if asked:
-                interrupts = [Interrupt(id=call_id, reason="tool_call", tool_call_id=call_id) for call_id in asked]
+                interrupts = [
+                    Interrupt(id=call_id, reason="tool_call", tool_call_id=call_id, metadata=question)
+                    for call_id, question in asked.items()
+                ]
                 yield RunFinishedEvent(**ids, outcome=RunFinishedInterruptOutcome(interrupts=interrupts), usage=USAGE)
                 return
             goes_on = bool(calls) and not any(call.name in of_client for call in calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -13,17 +14,27 @@ import pytest
 
 pytest.importorskip("httpx2", reason='an HTTP client is missing: pip install -e ".[mcp]"')
 
-from accord.adapters import serve
+from accord.adapters import ag_ui, serve
 from accord.adapters.ag_ui_messages import AguiMessages
+from accord.agent import Agent, Session
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from tests.agent.rig import ELICITS, Heard, choose, served
 from tests.limits import limit
 
 Event = dict[str, Any]
-Answer = Callable[[dict[str, Any]], list[Event]]
+Answer = Callable[[dict[str, Any]], list[Event] | int]
+"""The events of a run, or the status that it is refused with."""
 PERMISSION = "session/request_permission"
 FINISHED: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+# As the endpoint of Strands refuses a run, that of a conversation of CrewAI, and that of Microsoft Agent Framework.
+REFUSALS: list[Any] = [
+    *(
+        [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, {"type": "RUN_ERROR", "message": "busy", "code": code}]
+        for code in ("THREAD_BUSY", "AGUI_CREWAI_CONVERSATION_THREAD_BUSY")
+    ),
+    409,
+]
 
 
 def said(text: str) -> list[Event]:
@@ -55,10 +66,11 @@ class Endpoint:
                 given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.inputs.append(given)
                 endpoint.headers.append(self.headers["Authorization"])
-                self.send_response(endpoint.status)
+                events = answer(given)
+                self.send_response(events if isinstance(events, int) else endpoint.status)
                 self.end_headers()
                 try:
-                    self.answer(answer(given))
+                    self.answer([] if isinstance(events, int) else events)
                 except ConnectionError:
                     # What a client closes before it has read all is reset.
                     endpoint.is_left.set()
@@ -298,6 +310,103 @@ async def test_a_cancel_closes_the_stream() -> None:
         assert endpoint.is_left.wait(limit(20.0))
 
 
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_prompt_behind_a_cancel_waits_until_the_endpoint_has_ended_the_run_before(
+    refusal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server notices late that a stream was closed, and ends what it runs in its own time."""
+    monkeypatch.setattr(ag_ui, "BUSY_PAUSES", (0.0, 0.0))
+    refusals = [refusal, refusal]
+
+    def answer(given: dict[str, Any]) -> list[Event] | int:
+        if given["messages"][-1]["content"] == "go":
+            return [*called("c", "read_file"), {"type": "HANG"}]
+        return refusals.pop() if refusals else said("again")
+
+    with listening(answer) as endpoint:
+        async with served(serve(endpoint.url, "remote", store=MemoryStore()), "v2") as client:
+            session = await client.new_session()
+            prompt = await client.prompt(session, "go")
+            await client.hear_until(lambda message: "toolCallId" in str(message))
+            await client.cancel(session)
+            assert (await client.ended(prompt)).stop_reason == "cancelled"
+            after = await client.turn(session, "more")
+    assert (after.stop_reason, after.text) == ("end_turn", "again")
+    _, *tried = endpoint.inputs
+    assert [given["messages"] for given in tried] == [tried[0]["messages"]] * 3
+    assert len({given["runId"] for given in tried}) == 3
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_thread_that_stays_busy_is_an_error_that_says_so(refusal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ag_ui, "BUSY_PAUSES", (0.0,))
+    with listening(lambda _: refusal) as endpoint:
+        (heard,) = await turns(endpoint, "go")
+    assert heard.error["data"] == {"reason": "busy"}
+    assert len(endpoint.inputs) == 2
+
+
+QUESTION: dict[str, Any] = {"question": "Approve this action?", "details": {"sql": "DROP TABLE users"}}
+
+
+@pytest.mark.parametrize(
+    "interrupt",
+    [
+        {"toolCallId": "c", "message": "Approve drop_table()?", "metadata": QUESTION},
+        {"toolCallId": "c", "message": "Approve this action?", "metadata": {"reason": QUESTION}},
+        {
+            "toolCallId": "c",
+            "message": "Approve this action?",
+            "metadata": {"message": "Go on?", **QUESTION["details"]},
+        },
+        {"message": "Approve this action?", "metadata": {"crewai": {"flowId": "f", "output": "DROP TABLE users"}}},
+        {"metadata": {"langgraph": {"raw": QUESTION, "ns": None}}},
+        {"metadata": {"mastra": {"suspendPayload": QUESTION}}},
+    ],
+)
+@pytest.mark.parametrize("has_forms", [True, False])
+async def test_a_question_shows_everything_that_comes_with_its_interrupt(interrupt: Event, *, has_forms: bool) -> None:
+    """Each framework has another place for what the author asks with."""
+
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return said("ok")
+        interrupts = [{"id": "i", "reason": "tool_call", **interrupt}]
+        return [*called("c", "drop_table"), {**FINISHED, "outcome": {"type": "interrupt", "interrupts": interrupts}}]
+
+    with listening(answer) as endpoint:
+        (heard,) = await turns(endpoint, "go", capabilities=ELICITS if has_forms else {})
+    asked: list[Any] = [*heard.requests(PERMISSION), *heard.requests("elicitation/create")] or [heard.text]
+    assert len(asked) == 1
+    assert "Approve this action?" in str(asked)
+    assert "DROP TABLE users" in str(asked)
+
+
+@pytest.mark.parametrize("has_forms", [True, False])
+@pytest.mark.parametrize(("text", "payload"), [("no", False), ("yes", True), (None, False)])
+async def test_a_question_of_a_graph_that_wants_yes_or_no_resumes_with_a_boolean(
+    text: str | None, *, payload: bool, has_forms: bool
+) -> None:
+    """To `if interrupt(…)` every text is a yes, and so is what the endpoint makes of a cancelled answer."""
+
+    def answer(given: dict[str, Any]) -> list[Event]:
+        if "resume" in given:
+            return said("ok")
+        interrupts = [{"id": "i", "reason": "langgraph:interrupt", "metadata": {"langgraph": {"raw": QUESTION}}}]
+        return [{**FINISHED, "outcome": {"type": "interrupt", "interrupts": interrupts}}]
+
+    with listening(answer) as endpoint:
+        agent = serve(endpoint.url, "remote", store=MemoryStore())
+        async with served(agent, capabilities=ELICITS if has_forms else {}) as client:
+            accepted = {"action": "accept", "content": {"answer": payload}}
+            client.answers["elicitation/create"] = lambda _: {"action": "decline"} if text is None else accepted
+            session = await client.new_session()
+            await client.turn(session, "go")
+            if not has_forms:
+                await client.turn(session, text or "not now")
+    assert endpoint.inputs[1]["resume"] == [{"interruptId": "i", "status": "resolved", "payload": payload}]
+
+
 @pytest.mark.parametrize(
     "events",
     [
@@ -310,6 +419,31 @@ async def test_a_run_that_fails_or_breaks_off_is_an_error_without_its_text(event
         (heard,) = await turns(endpoint, "go")
     assert heard.stop_reason == "error"
     assert "secret-key-123" not in str(heard.error)
+
+
+@pytest.mark.parametrize("takes_session", [True, False])
+@pytest.mark.parametrize("makes", ["an address", "a bridge"])
+async def test_a_function_may_make_an_address_or_a_bridge(makes: str, *, takes_session: bool) -> None:
+    with listening(lambda _: said("made")) as endpoint:
+
+        async def make() -> object:
+            await asyncio.sleep(0)
+            return endpoint.url if makes == "an address" else ag_ui.serve(endpoint.url, "bridge", store=None)
+
+        async def make_for(session: Session) -> object:
+            assert session.id
+            return await make()
+
+        agent = serve(make_for if takes_session else make, "made", store=MemoryStore())
+        async with served(agent) as client:
+            heard = await client.turn(await client.new_session(), "go")
+    assert heard.text == "made"
+
+
+async def test_a_function_that_makes_an_agent_without_a_framework_is_refused_with_a_sentence() -> None:
+    async with served(serve(lambda: Agent("plain", store=None), "made", store=MemoryStore())) as client:
+        heard = await client.turn(await client.new_session(), "go")
+    assert heard.error["data"] == {"reason": "agent"}
 
 
 async def test_an_address_that_answers_with_an_error_is_one() -> None:

@@ -18,7 +18,7 @@ from accord.agent import Agent
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from tests.adapters.adapter_contract import PERMISSION, AdapterContract
-from tests.adapters.ag_ui_agent import agent
+from tests.adapters.ag_ui_agent import agent, bridge
 from tests.agent.rig import choose, served
 
 
@@ -28,6 +28,10 @@ class TestAgUi(AdapterContract):
 
     def make(self, store: Store) -> Agent:
         return ag_ui.serve(agent, store=store)
+
+    def framework_agent(self) -> object:
+        """A bridge: nothing else tells an object of AG-UI from any other."""
+        return bridge
 
     def program(self) -> str:
         module = "tests.adapters.ag_ui_agent"

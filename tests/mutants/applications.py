@@ -50,10 +50,35 @@ MUTANTS = (
         "adapters",
         "a call of AG-UI is shown only when its tool has ended",
         "adapters/ag_ui.py",
-        "                if call_id is not None and self._messages.has_whole_arguments(call_id):\n",
-        "                if call_id is None:\n",
+        "            if call_id is not None and self._messages.has_whole_arguments(call_id):\n",
+        "            if call_id is None:\n",
         "tests/adapters/test_ag_ui_address.py::"
         "test_a_call_is_shown_when_its_arguments_are_whole_and_a_call_that_only_asks_is_not",
+    ),
+    Mutant(
+        "adapters",
+        "a run of AG-UI that is refused while the one before ends is not tried again",
+        "adapters/ag_ui.py",
+        "        for seconds in BUSY_PAUSES:\n",
+        "        for seconds in ():\n",
+        "tests/adapters/test_ag_ui_address.py::"
+        "test_a_prompt_behind_a_cancel_waits_until_the_endpoint_has_ended_the_run_before",
+    ),
+    Mutant(
+        "adapters",
+        "what comes with an interrupt of AG-UI is not shown",
+        "adapters/ag_ui.py",
+        "    if message and asked and message != asked:\n",
+        "    if message:\n        return str(message)\n    if False:\n",
+        "tests/adapters/test_ag_ui_address.py::test_a_question_shows_everything_that_comes_with_its_interrupt",
+    ),
+    Mutant(
+        "adapters",
+        "a LangGraph question behind AG-UI resumes with a text where yes or no is wanted",
+        "adapters/ag_ui.py",
+        "(CONSENT if is_graph and wants_consent(_asked_with(interrupt)) else None)\n",
+        "None\n",
+        "tests/adapters/test_ag_ui_address.py::test_a_question_of_a_graph_that_wants_yes_or_no_resumes_with_a_boolean",
     ),
     Mutant(
         "adapters",

@@ -7,21 +7,23 @@ plans have no form in AG-UI; kinds and places come from the names and arguments 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Unpack
 
 from accord.adapters.ag_ui_messages import AguiMessages, OpenCall, PatchFailed, patched
-from accord.adapters.ag_ui_source import EventSource, source_of
+from accord.adapters.ag_ui_source import EventSource, ThreadBusy, source_of
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
-from accord.adapters.questions import question_text
+from accord.adapters.questions import question_text, wants_consent
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.agent import Agent, Turn
 from accord.agent.session import new_id
 from accord.errors import InternalError
+from accord.time_scale import scaled
 
 __all__ = ["serve"]
 
@@ -34,6 +36,11 @@ QUESTION_CALLS = frozenset({"confirm_changes"})
 CUSTOM_INTERRUPT = "on_interrupt"
 # The first is AG-UI's own word; frameworks have others.
 APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
+# Where these frameworks have, in the metadata of an interrupt, what the author asks with. Those of others are that.
+ASKED_WITH = {"mastra": "suspendPayload", "langgraph": "raw", "crewai": "output"}
+CONSENT = {"type": "boolean"}
+# A server sees late that a stream was closed, and refuses the next run of the thread until it has ended the run before.
+BUSY_PAUSES = tuple(map(scaled, (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 3.2)))
 
 
 def serve(
@@ -95,6 +102,13 @@ class _Run(FrameworkRun):
             goes_on = resume is not None or await self._run_client_tools()
 
     async def _follow(self, resume: list[Any] | None) -> None:
+        for seconds in BUSY_PAUSES:
+            with suppress(ThreadBusy):
+                return await self._follow_once(resume)
+            await asyncio.sleep(seconds)
+        return await self._follow_once(resume)
+
+    async def _follow_once(self, resume: list[Any] | None) -> None:
         self._interrupts, self._is_finished = [], False
         async with aclosing(self._source.run(self._input(resume))) as events:  # type: ignore[type-var]
             async for event in events:
@@ -134,7 +148,7 @@ class _Run(FrameworkRun):
         ours = {call.id: call for call in self._messages.open_calls() if call.name in self._tools}
         for interrupt in self._interrupts:
             call_id: str | None = interrupt.get("toolCallId")
-            schema = interrupt.get("responseSchema")
+            schema = _schema(interrupt)
             if call_id in ours:
                 entries.append(_entry(interrupt["id"], await self._run_client_tool(ours[call_id])))
                 continue
@@ -149,8 +163,8 @@ class _Run(FrameworkRun):
             answer = await self.ask_freely(question, schema, tool=tool)
             if answer is None:
                 unanswered.append({"id": interrupt["id"], "schema": schema})
-            elif answer.accepted:
-                entries.append(_entry(interrupt["id"], answer.value))
+            elif answer.accepted or schema is CONSENT:
+                entries.append(_entry(interrupt["id"], answer.value if answer.accepted else False))
             else:
                 entries.append({"interruptId": interrupt["id"], "status": "cancelled"})
         if unanswered:
@@ -198,36 +212,30 @@ class _Run(FrameworkRun):
             await self._take_run(kind, event)
 
     async def _take_text(self, kind: str, event: Mapping[str, Any]) -> None:
-        match kind:
-            case "TEXT_MESSAGE_START":
-                self.turn.new_message()
-                self._messages.start(event["messageId"])
-            case "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK":
-                text = event.get("delta") or ""
-                self._messages.append(event.get("messageId"), text)
-                await self.say(text)
-            case "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK":
-                await self.think(event.get("delta"))
-            case _:
-                pass
+        if kind == "TEXT_MESSAGE_START":
+            self.turn.new_message()
+            self._messages.start(event["messageId"])
+        elif kind in {"TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"}:
+            text = event.get("delta") or ""
+            self._messages.append(event.get("messageId"), text)
+            await self.say(text)
+        elif kind in {"REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_CHUNK"}:
+            await self.think(event.get("delta"))
 
     async def _take_call(self, kind: str, event: Mapping[str, Any]) -> None:
         if event.get("toolCallName"):
             self._messages.start_call(event["toolCallId"], event["toolCallName"], event.get("parentMessageId"))
-        match kind:
-            case "TOOL_CALL_ARGS" | "TOOL_CALL_CHUNK":
-                call_id = event.get("toolCallId")
-                self._messages.append_arguments(call_id, event.get("delta") or "")
-                # Some agents send the end of a call only after its tool has ended.
-                if call_id is not None and self._messages.has_whole_arguments(call_id):
-                    await self._announce(call_id)
-            case "TOOL_CALL_END":
-                await self._announce(event["toolCallId"])
-            case "TOOL_CALL_RESULT":
-                await self._announce()
-                await self._end(event)
-            case _:
-                pass
+        if kind in {"TOOL_CALL_ARGS", "TOOL_CALL_CHUNK"}:
+            call_id = event.get("toolCallId")
+            self._messages.append_arguments(call_id, event.get("delta") or "")
+            # Some agents send the end of a call only after its tool has ended.
+            if call_id is not None and self._messages.has_whole_arguments(call_id):
+                await self._announce(call_id)
+        elif kind == "TOOL_CALL_END":
+            await self._announce(event["toolCallId"])
+        elif kind == "TOOL_CALL_RESULT":
+            await self._announce()
+            await self._end(event)
 
     async def _take_run(self, kind: str, event: Mapping[str, Any]) -> None:
         match kind:
@@ -244,6 +252,9 @@ class _Run(FrameworkRun):
             case "RUN_FINISHED":
                 self._finish(event)
                 await self._announce()
+            case "RUN_ERROR" if str(event.get("code")).endswith("THREAD_BUSY"):
+                log.info("the AG-UI agent refuses a run: %s", event["message"])
+                raise ThreadBusy
             case "RUN_ERROR":
                 log.error("the AG-UI agent ended its run with an error (%s): %s", event.get("code"), event["message"])
                 raise InternalError("The agent ended its run with an error: the log says which", {"reason": "agent"})
@@ -252,16 +263,13 @@ class _Run(FrameworkRun):
 
     async def _take_subagent(self, kind: str, event: Mapping[str, Any]) -> None:
         run_id = event["subagentRunId"]
-        match kind:
-            case "SUBAGENT_STARTED":
-                await self.calls.announce(run_id, event["name"], title=event.get("description") or event["name"])
-                await self.calls.begin(run_id)
-            case "SUBAGENT_FINISHED":
-                await self.calls.complete(run_id, event.get("result"))
-            case "SUBAGENT_ERROR":
-                await self.calls.fail(run_id, event["message"])
-            case _:
-                pass
+        if kind == "SUBAGENT_STARTED":
+            await self.calls.announce(run_id, event["name"], title=event.get("description") or event["name"])
+            await self.calls.begin(run_id)
+        elif kind == "SUBAGENT_FINISHED":
+            await self.calls.complete(run_id, event.get("result"))
+        elif kind == "SUBAGENT_ERROR":
+            await self.calls.fail(run_id, event["message"])
 
     async def _announce(self, call_id: str | None = None) -> None:
         """Announce a call whose arguments are whole now; without an id all of them, as chunks do not say their end."""
@@ -334,13 +342,26 @@ def _suspended(interrupt: Mapping[str, Any]) -> Mapping[str, Any]:
     return (interrupt.get("metadata") or {}).get("mastra") or {}
 
 
+def _asked_with(interrupt: Mapping[str, Any]) -> Any:
+    """The value that the author of the agent asks with, beside the text of the interrupt."""
+    metadata = interrupt.get("metadata") or {}
+    own = ((metadata.get(name), key) for name, key in ASKED_WITH.items())
+    return next((part.get(key) for part, key in own if isinstance(part, dict)), metadata)
+
+
 def _message(interrupt: Mapping[str, Any]) -> str | None:
-    """The text of an interrupt; Mastra has that of a tool in the payload that the tool is suspended with."""
-    payload = _suspended(interrupt).get("suspendPayload")
-    message = interrupt.get("message")
-    if isinstance(payload, dict) and payload:
-        return question_text({"message": message, **payload} if message else payload)
-    return next((text for text in (message, payload) if text and isinstance(text, str)), None)
+    """The text of an interrupt, with everything that it is about."""
+    message, asked = interrupt.get("message"), _asked_with(interrupt)
+    if message and asked and message != asked:
+        text = question_text({"message": message, **(asked if isinstance(asked, dict) else {"about": asked})})
+        return text if message in text else f"{message}\n{text}"
+    return question_text(asked or message) if asked or message else None
+
+
+def _schema(interrupt: Mapping[str, Any]) -> Any:
+    """The schema of the answer: a graph of LangGraph that asks for yes or no takes every text as a yes."""
+    is_graph = "langgraph" in (interrupt.get("metadata") or {})
+    return interrupt.get("responseSchema") or (CONSENT if is_graph and wants_consent(_asked_with(interrupt)) else None)
 
 
 def _is_approval(schema: Mapping[str, Any] | None) -> bool:

@@ -17,7 +17,7 @@ from accord.errors import InternalError
 from accord.time_scale import scaled
 from accord.wire.sse import SseReader
 
-__all__ = ["EventSource", "source_of"]
+__all__ = ["EventSource", "ThreadBusy", "source_of"]
 
 AguiEvent: TypeAlias = dict[str, Any]
 RunInput: TypeAlias = dict[str, Any]
@@ -26,6 +26,13 @@ CONNECT_SECONDS = scaled(10.0)
 LOWEST_BAD_STATUS = 300
 # In this order: the second is the earlier package of the same library.
 HTTP_PACKAGES = ("httpx2", "httpx")
+
+
+class ThreadBusy(InternalError):
+    """The agent has refused a run, because one of the same thread has not ended; nothing of it was done."""
+
+    def __init__(self) -> None:
+        super().__init__("The agent has not ended an earlier run of this session: try again later", {"reason": "busy"})
 
 
 class EventSource(Protocol):
@@ -94,6 +101,8 @@ class _Address:
                 http.AsyncClient(timeout=timeout) as client,
                 client.stream("POST", self._url, json=run_input, headers=self._headers) as response,
             ):
+                if response.status_code == http.codes.CONFLICT:
+                    raise ThreadBusy
                 if response.status_code >= LOWEST_BAD_STATUS:
                     raise InternalError(f"The AG-UI agent's address answered with the status {response.status_code}")
                 async with aclosing(response.aiter_bytes()) as chunks:

@@ -189,7 +189,8 @@ def _serve_made(make: Any, name: str, options: dict[str, Any]) -> Agent:
 
     async def opened(turn: Turn) -> Any:
         try:
-            return open_run_of(serve(await agent_for(turn, make), name, **options))
+            made = await agent_for(turn, make)
+            return (isinstance(made, Agent) and open_run_of(made)) or open_run_of(serve(made, name, **options))
         except UnknownFramework as error:
             log.error("%s: %s", name, error)  # noqa: TRY400 - the name of the class is all that helps
             raise CannotServe(
