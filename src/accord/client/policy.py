@@ -27,6 +27,7 @@ from accord.client.question import (
     WiderAnswer,
     called,
     chosen_option,
+    given_option,
 )
 from accord.client.session import Session
 from accord.errors import AccordError
@@ -236,7 +237,7 @@ class Policy:
         else:
             async with describe(question) as described:
                 answer, by = await self._ask_user(consent, described, subject)
-            option = chosen_option(question, answer)
+            option = given_option(question, answer)
             is_allowed = option is not None and option.consent == "allow"
         self._report(Verdict(question, is_allowed, by, rule))
         return is_allowed
