@@ -273,7 +273,7 @@ class BlockingSession:
 
     @property
     def agent(self) -> ConnectedAgent:
-        """The agent underneath: its name, its capabilities, its edition."""
+        """The agent underneath: `agent.info.name`, `agent.capabilities`, `agent.edition`."""
         return self._agent
 
     @property
