@@ -660,4 +660,12 @@ MUTANTS = (
         "    def has_truth(self) -> NoReturn:\n",
         "tests/agent/test_questions.py::test_a_question_that_is_not_awaited_is_neither_yes_nor_no",
     ),
+    Mutant(
+        "consent",
+        "a write over a file that was shown as a new one is named as one with another text",
+        "client/consent.py",
+        "        is_there = write.old is not None and all(",
+        "        is_there = write.old is None and all(",
+        REQUESTS + "test_a_write_over_a_file_that_was_shown_as_a_new_one_is_named_so",
+    ),
 )

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 log = logging.getLogger("accord.agent")
-ON_A_TERMINAL = '%s speaks ACP and waits for JSON-RPC, Ctrl+C ends it. To talk to it: accord run "hello" -- python %s'
+ON_A_TERMINAL = '%s speaks ACP and waits for JSON-RPC, Ctrl+C ends it. To talk to it: accord run "hello" -- python FILE'
 
 # A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
@@ -462,7 +462,7 @@ class Agent:
     def run(self) -> None:
         """`run_async` as a whole program; returns when the client is gone. On a terminal the log says what to type."""
         if sys.stdin is not None and sys.stdin.isatty():
-            log.warning(ON_A_TERMINAL, self.name, sys.argv[0] or "FILE")
+            log.warning(ON_A_TERMINAL, self.name)
         with contextlib.suppress(KeyboardInterrupt):
             run_to_its_end(self.run_async())
 

@@ -16,10 +16,10 @@ from accord.session.option import PERMISSION_KINDS, PermissionOption
 
 __all__ = [
     "ALLOW_OPTIONS",
-    "Decision",
     "Elicitation",
     "PendingQuestion",
     "Permission",
+    "QuestionCoroutine",
     "check_options",
     "command_subject",
     "decision",
@@ -121,7 +121,7 @@ class Elicitation:
         return self.action == "accept"
 
 
-class Decision(Coroutine[Any, Any, T], Generic[T]):
+class QuestionCoroutine(Coroutine[Any, Any, T], Generic[T]):
     """The coroutine of a method whose result is tested for truth. Without `await` it has no truth, and says so.
 
     Every other coroutine is true: `if turn.request_permission(tool):` would be a permission that no user gave.
@@ -153,12 +153,12 @@ class Decision(Coroutine[Any, Any, T], Generic[T]):
         self._work.close()
 
 
-def decision(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Decision[T]]:
+def decision(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, QuestionCoroutine[T]]:
     """The method, with coroutines that have no truth before they are awaited."""
 
     @functools.wraps(method)
-    def decide(*arguments: P.args, **named: P.kwargs) -> Decision[T]:
-        return Decision(method(*arguments, **named), method.__name__)
+    def decide(*arguments: P.args, **named: P.kwargs) -> QuestionCoroutine[T]:
+        return QuestionCoroutine(method(*arguments, **named), method.__name__)
 
     return decide
 

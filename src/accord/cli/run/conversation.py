@@ -20,6 +20,7 @@ from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.run.shared_output import SharedOutput
 from accord.cli.session_index import SessionIndex, known_ids, short_id
 from accord.cli.show.line import duration
+from accord.cli.show.presentation import fails_silently
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
 from accord.cli.status import CommandFailure, Status, UsageFailure, complain, last_lines, quote_stderr, remark
@@ -29,9 +30,8 @@ from accord.client import ConnectedAgent, Deadlines, MachineRequest, Session, Tu
 from accord.config import ClientSessionRecord
 from accord.display import SafeText, filled, own
 from accord.session.agent_requests import ReadFile, WriteFile
-from accord.session.entry import Message, ToolCall
+from accord.session.entry import Message
 from accord.session.event import Event, ToolChanged, ToolContentAdded
-from accord.session.tool import Diff
 
 Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
@@ -230,7 +230,7 @@ class Conversation:
                 status = self._end(replace(ending, consent=consent))
         # When the agent has ended, all of its stderr is here.
         news = [call for id_, call in session.transcript.tool_calls.items() if id_ not in earlier]
-        if (lines := last_lines(running.stderr.since(written))) and any(map(_fails_silently, news)):
+        if (lines := last_lines(running.stderr.since(written))) and any(map(fails_silently, news)):
             quote_stderr(own("a tool call failed; the end of the agent's stderr:"), lines)
         return status
 
@@ -348,11 +348,6 @@ async def _wait_for_loss(agent: ConnectedAgent) -> None:
     connection = agent.connection
     if connection.transport.hung_up:
         await connection.wait_closed()
-
-
-def _fails_silently(call: ToolCall) -> bool:
-    """Whether a call failed and shows nothing that can be the reason, as a call of an agent whose tool raised."""
-    return call.status == "failed" and not call.raw_output and all(isinstance(each, Diff) for each in call.content)
 
 
 def _shortcoming(ending: Ending) -> CommandFailure | None:
