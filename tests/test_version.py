@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +14,7 @@ import pytest
 from accord.cli.new_project.templates import FRAMEWORKS, files_of
 from accord.version import NOT_PUBLISHED, VERSION, install_line, own_requirement
 from scripts import pages
+from tests.limits import limit
 
 ROOT = Path(__file__).parents[1]
 # A line that would look for `accord` on an index, where somebody else's package may have that name.
@@ -31,6 +34,21 @@ def test_no_page_and_no_source_installs_a_package_that_is_not_there() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
 def test_the_pages_on_which_one_installs_it_say_why_from_a_clone(page: str) -> None:
     assert NOT_PUBLISHED in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_a_copy_from_a_wheel_file_names_that_file_for_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = "accord[http] @ file:///home/you/accord-0.1.0-py3-none-any.whl"
+    monkeypatch.setattr("accord.version.own_requirement", lambda _: wheel)
+    assert install_line("http") == f"pip install '{wheel}'"
+
+
+def test_a_copy_that_was_never_installed_names_an_extra_all_the_same(tmp_path: Path) -> None:
+    # Without site-packages, and so without the metadata of an installation.
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from accord.version import install_line; install_line('http')"
+    )
+    words = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src")]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=limit(20))
 
 
 def test_a_message_about_a_missing_extra_names_it() -> None:

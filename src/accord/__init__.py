@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         serve as serve,
         testing as testing,
         trace as trace,
+        workspace as workspace,
     )
     from accord.agent import (
         Agent as Agent,
@@ -329,5 +330,5 @@ else:
             "accord.workspace.files": "ReadHook WriteHook",
         },
         eager=("__version__",),
-        submodules=("adapters", "agent", "check", "client", "evaluation", "serve", "testing", "trace"),
+        submodules=("adapters", "agent", "check", "client", "evaluation", "serve", "testing", "trace", "workspace"),
     )

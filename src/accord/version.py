@@ -7,7 +7,15 @@ NOT_PUBLISHED = "Accord is not on a package index yet"
 
 
 def install_line(extra: str) -> str:
-    """The line that installs an extra, for a message that it is missing."""
+    """The line that installs an extra, for a message that it is missing: of the wheel file that this copy came from."""
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 - `--version` needs it not
+
+    try:
+        requirement = own_requirement(extra)
+    except PackageNotFoundError:
+        requirement = ""
+    if requirement.endswith(".whl"):
+        return f"pip install '{requirement}'"
     return f"in a clone ({NOT_PUBLISHED}): pip install '.[{extra}]'"
 
 

@@ -50,6 +50,23 @@ async def test_a_call_has_the_frameworks_id_and_only_goes_forward(edition: str, 
     assert [item["content"]["text"] for item in call["content"]] == ["the text"]
 
 
+@pytest.mark.filterwarnings("error")
+@rows("ask", [lambda run: run.ask_call("c", "rm"), lambda run: run.calls.request_permission("c")])
+async def test_a_question_of_an_adapter_that_is_not_awaited_is_neither_yes_nor_no(ask: Any) -> None:
+    raised: list[type] = []
+
+    async def script(run: ScriptedRun) -> None:
+        await run.calls.announce("c", "rm")
+        try:
+            bool(ask(run))
+        except TypeError as error:
+            raised.append(type(error))
+
+    async with served(scripted_agent(script)) as client:
+        await client.turn(await client.new_session())
+    assert raised == [TypeError]
+
+
 async def test_arguments_that_come_later_are_added_to_the_call(tmp_path: Path) -> None:
     async def script(run: ScriptedRun) -> None:
         await run.calls.announce("c", "edit_file")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 
-from accord.agent import ClientFeature, Permission, Turn
+from accord.agent import ClientFeature, Permission, Tool, Turn
 from accord.agent.question import ALLOW_OPTIONS
 from accord.errors import LocalProtocolError, RequestError
 from accord.session.option import PermissionOption
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Answer, Heard, agent_of, allow, choose, served
+from tests.limits import limit
 from tests.tables import rows
 
 PERMISSION = "session/request_permission"
@@ -24,6 +26,43 @@ async def run(handler: Any, edition: str, answer: Answer | None = None, **capabi
         if answer is not None:
             hand.answers = {PERMISSION: answer, ELICITATION: answer}
         return await hand.turn(await hand.new_session())
+
+
+# --- without await
+
+
+@pytest.mark.filterwarnings("error")
+@rows(
+    "ask",
+    [
+        lambda turn, tool: turn.request_permission(tool),
+        lambda turn, _: turn.elicit("Which?", {"name": {"type": "string"}}),
+        lambda turn, _: turn.elicit_url("Log in", "https://example.com"),
+    ],
+)
+async def test_a_question_that_is_not_awaited_is_neither_yes_nor_no(ask: Callable[[Turn, Tool], Any]) -> None:
+    raised: list[BaseException | None] = []
+    passed: list[str] = []
+
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Write", kind="edit", status="pending") as tool:
+            if ask(turn, tool):
+                passed.append("yes")
+            passed.append("no")
+        raised.append(tool.error)
+
+    await run(reply, "v1", allow, **ELICITS)
+    assert passed == []
+    assert [type(error) for error in raised] == [TypeError]
+
+
+async def test_a_question_may_be_asked_in_a_task_of_its_own() -> None:
+    async def reply(turn: Turn) -> None:
+        permission = await asyncio.create_task(turn.request_permission("May I?"))
+        again = await asyncio.wait_for(turn.request_permission("And now?"), limit(5))
+        await turn.say(f"{permission.allowed} {again.allowed}")
+
+    assert (await run(reply, "v1", allow)).text == "True True"
 
 
 # --- permission

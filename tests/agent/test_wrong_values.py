@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Turn
+from accord.agent import Agent, Turn
 from accord.session.content import Annotations, Text
 from accord.session.event import MessageChunk, PlanEntry
 from accord.session.tool import Location
 from accord.stores import SqliteStore
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, agent_of, served
 from tests.agent.sessions import reopen
+from tests.tables import rows
 
 Misuse = Callable[[Turn], Awaitable[object]]
 
@@ -130,3 +131,36 @@ async def test_numbers_and_paths_of_other_libraries_are_taken(edition: str) -> N
         (call_,) = heard.tools().values()
         assert call_["locations"] == [{"path": "/tmp/more.txt"}]  # noqa: S108 - no file is made there
         assert "result" in ((await reopen(hand, session)).answer or {})
+
+
+async def test_a_text_that_a_handler_returns_is_an_error_of_its_turn(caplog: pytest.LogCaptureFixture) -> None:
+    # What `say` returns, the id of the message, may be returned.
+    agent = agent_of(lambda turn: turn.say("said"), stored=False)
+
+    @agent.command("give", "Returns a text")
+    async def give(_turn: Turn, _: str) -> str:
+        return "hello"
+
+    async with served(agent) as client:
+        session = await client.new_session()
+        assert (await client.turn(session)).text == "said"
+        assert (await client.turn(session, "/give")).stop_reason == "error"
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [TypeError]
+
+
+@rows(
+    "register",
+    [
+        lambda agent: agent.prompt(lambda: None),
+        lambda agent: agent.on_option(lambda _session: None),
+        lambda agent: agent.on_session(lambda: None),
+        lambda agent: agent.login("a", "A")(lambda _: None),
+        lambda agent: agent.check_login(lambda _: True),
+        lambda agent: agent.logout(lambda _: None),
+        lambda agent: agent.request("_a")(lambda: None),
+        lambda agent: agent.notification("_a")(lambda: None),
+    ],
+)
+def test_a_handler_of_other_arguments_is_refused_where_it_is_registered(register: Callable[[Agent], object]) -> None:
+    with pytest.raises(TypeError, match="called with"):
+        register(Agent("tested", store=None))

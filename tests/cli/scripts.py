@@ -52,6 +52,18 @@ async def counts(peer: AgentPeer) -> None:
     await peer.end(prompt)
 
 
+async def fails_silently(peer: AgentPeer) -> None:
+    """Reports a failed tool call, whose reason is on stderr alone; "with a reason" shows one as well."""
+    prompt = await _begin(peer)
+    sys.stderr.write("KeyError: 'colour'\n")
+    sys.stderr.flush()
+    reason = [{"type": "content", "content": {"type": "text", "text": "no such colour"}}]
+    shown = [{**DIFF, "path": "/a"}, *(reason if _text_of(prompt) == "with a reason" else [])]
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Paint", "status": "failed", "content": shown}
+    await peer.update("s-1234567890", call)
+    await peer.end(prompt)
+
+
 async def repeats(peer: AgentPeer) -> None:
     """Says what it was told."""
     prompt = await _begin(peer)

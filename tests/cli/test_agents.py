@@ -181,3 +181,4 @@ def test_the_doctor_flags_what_is_no_message(accord: Accord) -> None:
     result = accord("agents", "doctor", "--timeout", "5", *scripted("banner"))
     assert result.status == 0
     assert "prints lines that are no messages: Welcome to the agent!" in result.stdout
+    assert "file=sys.stderr" in result.stdout

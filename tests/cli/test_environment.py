@@ -84,6 +84,14 @@ def test_a_missing_extra_is_one_line_that_says_what_to_type(
     assert "?" not in lines[0]
 
 
+def test_an_application_without_its_extra_is_an_error_that_says_what_to_type() -> None:
+    program = "import sys; sys.modules['h11'] = None; import accord; accord.Agent('a').asgi()"
+    line = [sys.executable, "-c", program]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=limit(40), check=False)
+    assert done.stderr.splitlines()[-1].startswith("accord.errors.LocalProtocolError")
+    assert install_line("serve") in done.stderr
+
+
 # --- the home directory
 
 

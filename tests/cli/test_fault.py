@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+import accord
 from accord.cli.fault import DATA_CHARACTERS, failure_of
-from accord.cli.status import Status
-from accord.errors import ConnectFailed, DeadlineExceeded, request_error
+from accord.cli.status import STDERR_LINES, Status, last_lines
+from accord.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, request_error
 from tests.cli.command import Accord, scripted
 
 
@@ -105,3 +106,32 @@ def test_nothing_in_the_data_steers_the_terminal(accord: Accord) -> None:
     assert result.status == 1
     assert r"field: model, title: \x1b]0;gotcha\x07" in result.stderr
     assert "\x1b" not in result.stderr
+
+
+OWN = ['  File "/home/you/notes.py", line 4, in reply', "    price[name]"]
+LIBRARIES = [
+    f'  File "{accord.agent.__file__}", line 1, in run',
+    "    await work",
+    "    ^^^^^^^^^^",
+    '  File "/usr/lib/python3.12/asyncio/tasks.py", line 2, in wait',
+    "    return",
+    '  File "/home/you/.venv/lib/python3.12/site-packages/x.py", line 3, in x',
+    "    raise",
+]
+
+
+def test_the_end_of_a_long_traceback_keeps_the_frames_of_the_agent_itself() -> None:
+    lines = ["failed, id 1", "Traceback (most recent call last):", *LIBRARIES, *OWN, *LIBRARIES, "KeyError: 'tea'"]
+    shown = last_lines("\n".join(lines))
+    assert shown == ["failed, id 1", "Traceback (most recent call last):", *OWN, "KeyError: 'tea'"]
+
+
+def test_a_traceback_of_libraries_alone_is_shown_as_it_ends() -> None:
+    lines = ["Traceback (most recent call last):", *LIBRARIES, *LIBRARIES, "KeyError: 'tea'"]
+    assert last_lines("\n".join(lines)) == lines[-STDERR_LINES:]
+
+
+@pytest.mark.parametrize(("status", "is_guessed"), [(0, True), (1, False), (None, False)])
+def test_an_agent_that_ends_without_an_error_may_not_run_at_all(status: int | None, *, is_guessed: bool) -> None:
+    failure = failure_of(ConnectionLost("it has ended", exit_status=status), "start", "-- python notes.py")
+    assert ("agent.run()" in failure.advice) is is_guessed

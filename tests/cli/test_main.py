@@ -120,6 +120,21 @@ def test_an_agent_or_a_text_in_place_of_the_verb_gets_the_line_that_was_meant(
     assert advice in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("doctor", "--", "python", "a.py"), "Type: accord agents doctor -- python a.py"),
+        (("trace", "show", "talk.jsonl"), "Type: accord trace talk.jsonl"),
+    ],
+)
+def test_an_action_in_a_wrong_place_gets_the_line_that_was_meant(
+    accord: Accord, words: tuple[str, ...], meant: str
+) -> None:
+    result = accord(*words)
+    assert (result.status, result.stdout) == (2, "")
+    assert meant in result.stderr
+
+
 def test_the_help_fits_a_narrow_terminal(accord: Accord) -> None:
     help_text = accord("--help").stdout
     assert [line for line in help_text.splitlines() if len(line) > 80 and not line.startswith("  ")] == []

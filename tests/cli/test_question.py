@@ -80,7 +80,8 @@ async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "chosen"), [("y", "go"), ("go on", "go"), ("go", "go"), ("leave it", "r"), ("n", "r")]
+    ("typed", "chosen"),
+    [("y", "go"), ("Yes", "go"), ("go on", "go"), ("go", "go"), ("leave it", "r"), ("n", "r"), ("no", "r")],
 )
 async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
     options = [PermissionOption("go", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]

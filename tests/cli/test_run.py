@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.command import Accord, first_pid, is_gone, scripted
 from tests.limits import limit
+from tests.tables import rows
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000"
@@ -57,6 +58,15 @@ def test_a_name_and_words_may_stand_anywhere_between_options(accord: Accord) -> 
 
 
 # --- what is shown
+
+
+@rows(("text", "is_quoted"), [("paint", True), ("with a reason", False)])
+def test_the_reason_of_a_call_that_failed_silently_is_the_end_of_stderr(
+    accord: Accord, text: str, *, is_quoted: bool
+) -> None:
+    result = accord("run", text, *scripted("fails_silently"))
+    assert result.status == 0
+    assert ("  | KeyError: 'colour'" in result.stderr.splitlines()) is is_quoted
 
 
 def test_the_session_of_the_guide(accord: Accord) -> None:

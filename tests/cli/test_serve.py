@@ -3,12 +3,14 @@
 import importlib
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
 
+from tests.cli.command import Accord
 from tests.forked import ForkedProgram, accord_command
 from tests.limits import limit
 
@@ -58,3 +60,10 @@ def test_a_token_is_added_to_the_file_and_shown_once(tmp_path: Path) -> None:
     [entry] = json.loads(path.read_text(encoding="utf-8"))["tokens"]
     assert (entry["name"], entry["root"]) == ("ada", str(tmp_path))
     assert token not in path.read_text(encoding="utf-8")
+
+
+def test_a_port_that_is_taken_is_answered_with_the_option_for_another(accord: Accord) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = accord("serve", "demo", "--port", str(taken.getsockname()[1]))
+    assert result.status == 1
+    assert "--port" in result.stderr

@@ -28,6 +28,8 @@ def test_where_there_are_none_that_is_said(accord: Accord) -> None:
     result = accord("sessions")
     assert result.status == 0
     assert "there are no sessions in this directory" in result.stdout
+    assert "our records of this directory (--all" in result.stderr
+    assert "our records; " in accord("sessions", "ls", "--all").stderr
 
 
 def test_our_records_are_listed_without_starting_anything(talked: Accord) -> None:

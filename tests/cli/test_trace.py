@@ -6,6 +6,7 @@ import shlex
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +16,7 @@ import pytest
 from accord.cli.main import main
 from accord.trace.exports.selection import EXPORTS
 from accord.trace.index_file import index_path
-from tests.cli.command import Accord, Result
+from tests.cli.command import Accord, Result, scripted
 from tests.limits import limit
 from tests.trace.traces import AGENT, CLIENT, SAMPLES, chunk, error, handshake, header, request, text, turns, write
 
@@ -336,3 +337,11 @@ def test_a_growing_trace_is_followed_into_its_next_part(accord: Accord, trace: P
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX: run it on Linux or macOS")
+def test_a_tap_that_is_started_at_a_terminal_says_how_to_try_it(accord: Accord) -> None:
+    with accord.terminal("tap", "-w", "t.jsonl", *scripted("plain")) as screen:
+        screen.expect("accord run hello -- accord tap -w t.jsonl -- ")
+        screen.type("\x04")
+        screen.status()

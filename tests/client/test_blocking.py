@@ -353,3 +353,8 @@ def test_ctrl_c_cancels_first_and_is_then_raised(tmp_path: Path, way: str) -> No
     cancelled = [] if way == "start" else ["a cancel is sent", "the agent is cancelled"]
     assert (noted, status) == (["works", *cancelled, "the script is interrupted", "1 threads"], 0)
     assert complaints.read_text(encoding="utf-8") == ""
+
+
+def test_a_wrong_option_is_named_as_one_of_the_function_that_was_called() -> None:
+    with pytest.raises(TypeError, match=r"open\(\).*permissions"):
+        accord.open("python", permissions=None)  # type: ignore[call-overload]

@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import accord
 from accord.session.event import Noticed
 from accord.testing import AgentPeer, ScriptedAgent, join
@@ -163,3 +165,25 @@ async def test_a_question_without_options_is_dismissed_with_a_notice(tmp_path: P
 
     assert answers == [{"outcome": {"outcome": "cancelled"}}]
     assert [notice.severity for notice in notices] == ["warning"]
+
+
+async def test_the_first_question_without_a_callback_is_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = []
+
+    async def script(peer: AgentPeer) -> None:
+        await peer.greet()
+        session = await peer.open_session()
+        prompt = await peer.take_prompt()
+        for call in ("t1", "t2"):
+            params = {"sessionId": session, "toolCall": {"toolCallId": call}, "options": OPTIONS}
+            answers.append((await peer.call("session/request_permission", params)).result)
+        await peer.end(prompt)
+
+    async with asyncio.timeout(limit(5)), accord.connect(ScriptedAgent(script)) as remote:
+        session = await remote.new_session(tmp_path)
+        await session.prompt("go").wait()
+
+    assert answers == [{"outcome": {"outcome": "cancelled"}}] * 2
+    assert [each.name for each in caplog.records] == ["accord.client"]

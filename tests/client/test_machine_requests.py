@@ -376,6 +376,20 @@ async def test_a_write_passes_for_the_change_that_was_shown(
     assert len(seen) == (1 if is_as_shown else 2)
 
 
+@rows("rules", [[], ["allow edit"]])
+async def test_a_write_over_a_file_that_was_shown_as_a_new_one_is_named_so(tmp_path: Path, rules: list[str]) -> None:
+    titles: list[str] = []
+    (tmp_path / "a").write_text("old\n", encoding="utf-8")
+    content = [{"type": "diff", "path": str(tmp_path / "a"), "newText": "new\n"}]
+    policy = Policy(rules, on_question=lambda _: True, on_verdict=lambda verdict: titles.append(verdict.question.title))
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        assert await permission(requester, kind="edit", content=content) == "yes"
+        for text in ("new\n", "evil\n"):
+            assert await write(requester, tmp_path / "a", text) is None
+    assert ["file exists" in title for title in titles] == [False, True, True]
+    assert not any("without having asked" in title for title in titles)
+
+
 async def test_a_new_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
     seen: list[PermissionQuestion] = []
     content = [{"type": "diff", "path": str(tmp_path / "a"), "newText": "new\n"}]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord.client import Policy, RulesFileError, Verdict, WiderAnswer, load_rules
-from accord.client.question import PermissionQuestion, chosen_option, permission_given
+from accord.client.question import PermissionQuestion, chosen_option, elicited, permission_given
 from accord.session.agent_requests import CommandSubject
 from accord.session.custom import Custom
 from accord.session.entry import ToolCall
@@ -348,3 +348,23 @@ def test_a_kind_that_no_option_has_is_refused_with_the_nearest_one() -> None:
     question = PermissionQuestion(Here(), "x", options(("a", "Yes", "allow_once")))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'allow_once'"):
         question.option("allow_onec")  # type: ignore[arg-type]
+
+
+@rows(("said", "is_named"), [("yes", True), ("", True), (1, True), ("once", False), (False, False), (None, False)])
+def test_what_is_no_answer_is_a_dismissal_that_is_in_the_log(
+    caplog: pytest.LogCaptureFixture, said: Any, *, is_named: bool
+) -> None:
+    caplog.clear()
+    asked = question(options=options(("once", "Yes", "allow_once"), ("no", "No", "reject_once")))
+    given = permission_given(asked, said)
+    assert given.option == {"once": "once", False: "no"}.get(said if said != 1 else None)
+    assert bool(caplog.records) is is_named
+
+
+@rows(("said", "is_named"), [("yes", True), (1, True), ("cancel", False), ({}, False), (True, False), (None, False)])
+def test_what_is_no_answer_to_a_form_is_in_the_log(
+    caplog: pytest.LogCaptureFixture, said: Any, *, is_named: bool
+) -> None:
+    caplog.clear()
+    assert (elicited(said).action == "accept") is (said is True or said == {})
+    assert bool(caplog.records) is is_named

@@ -94,6 +94,9 @@ def test_the_agent_that_asks_first_writes_only_if_it_may(tmp_path: Path) -> None
     printed = [output[0] for _, output in project.type("".join(f"$ {line}\n" for line in lines))]
     assert printed == ["Then I leave it.", "Noted."]
     assert (project.folder / "note.txt").read_text(encoding="utf-8") == "buy tea"
+    ((_, again),) = project.type('$ accord run "buy milk" --allow edit -- python notes.py\n')
+    assert not any("otherwise" in line or "without having asked" in line for line in again), again
+    assert (project.folder / "note.txt").read_text(encoding="utf-8") == "buy milk"
 
 
 def test_the_install_lines_name_every_extra_but_that_of_contributors() -> None:

@@ -33,6 +33,8 @@ async def reply(turn: accord.agent.Turn) -> None:
     await turn.say("x", annotations=accord.Annotations(["assistent"]))  # wrong
     await turn.request_permission("x", options=[accord.PermissionOption("y", "Yes", "allow")])  # wrong
     turn.finish("nope")  # wrong
+    if turn.request_permission("x"):  # wrong
+        await turn.say("It was not awaited")
     async with turn.tool("x", kind=accord.custom("_mine"), status=accord.custom("_own")):
         turn.finish(accord.custom("_tired"))
 

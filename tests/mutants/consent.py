@@ -519,8 +519,8 @@ MUTANTS = (
         "consent",
         "a write may make another change than the one that was shown",
         "client/consent.py",
-        "        return any(_can_result(changes, write) for changes in shown)\n",
-        "        return write.new is not None\n",
+        "        if any(_can_result(changes, write) for changes in shown):\n",
+        "        if write.new is not None:\n",
         REQUESTS + "test_a_write_passes_for_the_change_that_was_shown",
     ),
     Mutant(
@@ -651,5 +651,21 @@ MUTANTS = (
         "                exact(each.session_id),\n",
         "                own(each.session_id),\n",
         "tests/cli/test_poisoned_strings.py::test_another_verb[sessions ls --all AGENT]",
+    ),
+    Mutant(
+        "consent",
+        "a question that is not awaited is a permission",
+        "agent/question.py",
+        "    def __bool__(self) -> NoReturn:\n",
+        "    def has_truth(self) -> NoReturn:\n",
+        "tests/agent/test_questions.py::test_a_question_that_is_not_awaited_is_neither_yes_nor_no",
+    ),
+    Mutant(
+        "consent",
+        "a write over a file that was shown as a new one is named as one with another text",
+        "client/consent.py",
+        "        is_there = write.old is not None and all(",
+        "        is_there = write.old is None and all(",
+        REQUESTS + "test_a_write_over_a_file_that_was_shown_as_a_new_one_is_named_so",
     ),
 )

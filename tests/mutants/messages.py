@@ -561,4 +561,28 @@ MUTANTS = (
         "        return self.current.wait_unchecked(",
         BLOCKING + "test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_turn",
     ),
+    Mutant(
+        "no silence",
+        "a text that a handler returns is lost in silence",
+        "agent/registrations.py",
+        "    if isinstance(result, str) and result != message_id:\n",
+        "    if isinstance(result, str) and result == message_id:\n",
+        "tests/agent/test_wrong_values.py::test_a_text_that_a_handler_returns_is_an_error_of_its_turn",
+    ),
+    Mutant(
+        "no silence",
+        "the reason of a tool call that failed silently is not shown",
+        "cli/run/conversation.py",
+        "and any(map(fails_silently, news)):\n",
+        "and all(map(fails_silently, news)) and not news:\n",
+        "tests/cli/test_run.py::test_the_reason_of_a_call_that_failed_silently_is_the_end_of_stderr",
+    ),
+    Mutant(
+        "no silence",
+        "what is no answer to a question is dismissed without a word",
+        "client/question.py",
+        "    if option is None and not is_known:\n",
+        "    if option is None and is_known:\n",
+        "tests/client/test_policy.py::test_what_is_no_answer_is_a_dismissal_that_is_in_the_log",
+    ),
 )

@@ -138,3 +138,4 @@ def test_changes_are_those_of_calls_that_did_not_fail() -> None:
         ToolCall("4", status="in_progress", content=[Shown(Text("x")), Diff([FileChange("e")])]),
     ]
     assert [change.path for change in changes_of(calls)] == ["a", "b", "e"]
+    assert [change.path for call in calls for change in call.diffs] == ["a", "b", "c", "d", "e"]

@@ -496,3 +496,8 @@ async def test_where_there_are_no_process_handles_a_thread_waits(
     assert await child.receive() == b"%d" % child.pid
     await child.close()
     assert not exists(child.pid)
+
+
+async def test_a_whole_line_in_place_of_a_program_is_named_as_that() -> None:
+    with pytest.raises(ConnectFailed, match=r"words apart: 'python', 'notes\.py'"):
+        await spawn("python notes.py")

@@ -23,6 +23,7 @@ from accord.adapters.questions import is_yes
 from accord.adapters.tool_calls import ToolCalls, json_text, json_value
 from accord.adapters.tool_description import decoded_arguments, todos_of
 from accord.agent import McpResult, Tool, Turn
+from accord.agent.question import decision
 from accord.errors import StoreError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
@@ -246,6 +247,7 @@ class FrameworkRun(abc.ABC):
 
     # --- questions
 
+    @decision
     async def ask_call(
         self,
         call_id: str,

@@ -17,6 +17,7 @@ from accord.adapters.history import AdapterState
 from accord.adapters.prompt_parts import Media
 from accord.adapters.tool_description import decoded_arguments, kind_of, paths_of, proposed_change, title_of
 from accord.agent import McpResult, Session, Showable, Tool, Turn
+from accord.agent.question import decision
 from accord.errors import LocalProtocolError, RequestError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain, plain_text
@@ -255,6 +256,7 @@ class ToolCalls:
     def _new_content(tool: Tool, result: Any) -> list[Any]:
         return [] if tool.finished else result_content(result)
 
+    @decision
     async def request_permission(
         self, call_id: str, *, title: str | None = None, description: str | None = None
     ) -> bool:

@@ -30,6 +30,7 @@ from accord.session.option import Choice, Command, ConfigOption, Group, OptionCa
 from accord.stores.interface import Store
 from accord.time_scale import scaled
 from accord.transport.interface import Transport
+from accord.version import install_line
 
 __all__ = [
     "Agent",
@@ -174,14 +175,14 @@ class Agent:
         """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource.
 
         Raises:
-            TypeError: The handler, here and everywhere else, is no function, or is a generator.
+            TypeError: The handler, here and everywhere else, is no function of its arguments, or is a generator.
         """
         kinds = frozenset(accepts)
         if not kinds <= PROMPT_KINDS:
             raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
 
         def register(given: P) -> P:
-            check_handler(given)
+            check_handler(given, ("turn",))
             if self._registrations.prompt is not None:
                 raise ValueError("there is one handler for prompts")
             self._registrations.prompt, self._registrations.accepts = given, kinds
@@ -277,13 +278,13 @@ class Agent:
 
         An exception in it refuses the change; a `RequestError` also says why.
         """
-        check_handler(handler)
+        check_handler(handler, ("session", "id", "value"))
         self._registrations.on_option.append(handler)
         return handler
 
     def on_session(self, handler: S) -> S:
         """Register a handler that gets every session that is opened, new or from before, before it is used."""
-        check_handler(handler)
+        check_handler(handler, ("session",))
         self._registrations.on_session.append(handler)
         return handler
 
@@ -296,7 +297,7 @@ class Agent:
         """
 
         def register(handler: L) -> L:
-            check_handler(handler)
+            check_handler(handler, ())
             self._registrations.logins[id] = (AuthMethod(id, name, "agent", description), handler)
             return handler
 
@@ -320,13 +321,13 @@ class Agent:
 
     def check_login(self, handler: K) -> K:
         """Register the function that returns whether there is a login. It is called before a session is opened."""
-        check_handler(handler)
+        check_handler(handler, ())
         self._registrations.check_login = handler
         return handler
 
     def logout(self, handler: X) -> X:
         """Register the function that forgets the login."""
-        check_handler(handler)
+        check_handler(handler, ())
         self._registrations.logout = handler
         return handler
 
@@ -337,7 +338,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: E) -> E:
-            check_handler(handler)
+            check_handler(handler, ("extension",))
             self._registrations.requests[name] = handler
             return handler
 
@@ -348,7 +349,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: N) -> N:
-            check_handler(handler)
+            check_handler(handler, ("extension",))
             self._registrations.notifications[name] = handler
             return handler
 
@@ -426,15 +427,17 @@ class Agent:
         those of `accord.serve.HostOptions`; `authenticate` must be among them.
 
         Raises:
-            LocalProtocolError: `authenticate` is missing, or no installed package serves applications.
+            LocalProtocolError: `authenticate` is missing, or what serves applications is not installed.
         """
         from importlib.metadata import entry_points  # noqa: PLC0415 - most agents are not served so, and all start
 
-        # Registered as an entry point: this package does not import the one above it.
-        found = entry_points(group="accord.applications", name="asgi")
+        found = entry_points(group="accord.applications", name="asgi")  # nothing here imports a package above it
         if not found:
             raise LocalProtocolError("no application for agents is installed", field="asgi", expected="accord itself")
-        make: Callable[..., AsgiApplication] = next(iter(found)).load()
+        try:
+            make: Callable[..., AsgiApplication] = next(iter(found)).load()
+        except ModuleNotFoundError as error:
+            raise LocalProtocolError(f"agent.asgi needs {error.name}; type {install_line('serve')}") from error
         return make(self, **options)
 
     async def close(self) -> None:

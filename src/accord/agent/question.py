@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import shlex
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, NoReturn, ParamSpec, TypeVar
 
 from accord.agent.turn_values import absolute_directory
 from accord.session.agent_requests import CommandSubject, Elicited
 from accord.session.custom import check_value
 from accord.session.option import PERMISSION_KINDS, PermissionOption
 
-__all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission", "check_options", "command_subject"]
+__all__ = [
+    "ALLOW_OPTIONS",
+    "Elicitation",
+    "PendingQuestion",
+    "Permission",
+    "QuestionCoroutine",
+    "check_options",
+    "command_subject",
+    "decision",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ALLOW_OPTIONS = (
     PermissionOption("allow", "Allow", "allow_once"),
@@ -106,6 +119,48 @@ class Elicitation:
 
     def __bool__(self) -> bool:
         return self.action == "accept"
+
+
+class QuestionCoroutine(Coroutine[Any, Any, T], Generic[T]):
+    """The coroutine of a method whose result is tested for truth. Without `await` it has no truth, and says so.
+
+    Every other coroutine is true: `if turn.request_permission(tool):` would be a permission that no user gave.
+    """
+
+    __slots__ = ("_name", "_work")
+
+    def __init__(self, work: Coroutine[Any, Any, T], name: str) -> None:
+        self._work = work
+        self._name = name
+
+    def __bool__(self) -> NoReturn:
+        self._work.close()
+        raise TypeError(f"{self._name} was not awaited: write `if await …{self._name}(…):`")
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._work.__await__()
+
+    def send(self, value: Any) -> Any:
+        """See `Coroutine.send`."""
+        return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """See `Coroutine.throw`."""
+        return self._work.throw(*error)
+
+    def close(self) -> None:
+        """See `Coroutine.close`."""
+        self._work.close()
+
+
+def decision(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, QuestionCoroutine[T]]:
+    """The method, with coroutines that have no truth before they are awaited."""
+
+    @functools.wraps(method)
+    def decide(*arguments: P.args, **named: P.kwargs) -> QuestionCoroutine[T]:
+        return QuestionCoroutine(method(*arguments, **named), method.__name__)
+
+    return decide
 
 
 class PendingQuestion:

@@ -25,6 +25,7 @@ __all__ = [
     "arguments_for",
     "called",
     "check_handler",
+    "check_result",
     "kind_of",
     "no_prompt",
 ]
@@ -47,17 +48,35 @@ async def _called(handler: AnyHandler, arguments: tuple[Any, ...]) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def check_handler(handler: AnyHandler) -> None:
-    """Refuse a handler that cannot be called, or whose call does nothing.
+def check_handler(handler: AnyHandler, arguments: tuple[str, ...] | None = None) -> None:
+    """Refuse a handler that cannot be called with those arguments, or whose call does nothing.
 
     Raises:
-        TypeError: It cannot be called, or it is a generator.
+        TypeError: It cannot be called so, or it is a generator.
     """
     if not callable(handler):
         raise TypeError(f"a handler is a function, not a {type(handler).__name__}")
     function = unwrapped(handler)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError("a handler is no generator: what it yields is sent nowhere; await turn.say(...) instead")
+    if arguments is None:
+        return
+    try:
+        inspect.signature(handler).bind(*arguments)
+    except ValueError:
+        return  # a callable without a signature, written in C
+    except TypeError as error:
+        raise TypeError(f"this handler is called with ({', '.join(arguments)}): {error}") from None
+
+
+def check_result(result: object, message_id: str) -> None:
+    """Refuse a text as the result of a handler. The id of the last message is one, as `say` returned it.
+
+    Raises:
+        TypeError: It is a text.
+    """
+    if isinstance(result, str) and result != message_id:
+        raise TypeError("a handler returned a text, which is sent nowhere: let it await turn.say(...)")
 
 
 def arguments_for(handler: AnyHandler, turn: Any, argument: str) -> tuple[Any, ...]:

@@ -115,6 +115,16 @@ class Tool:
     turn: `failed` is then True. The text of a `ToolFailed` is shown to the user. Cancelling the turn ends it as
     cancelled; a client that cancels the call alone (`cancellable=True`, v2) ends only the block of the context.
 
+    Because an exception may end the block and not the handler, set what it computes before it:
+
+    ```python
+    rows = None
+    async with turn.tool("Query the database", kind="fetch") as tool:
+        rows = await query(turn.text)
+    if tool.failed or rows is None:
+        return
+    ```
+
     A `background` call may go on when its turn is over; it must then be ended by hand.
     """
 

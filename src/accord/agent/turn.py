@@ -17,6 +17,7 @@ from accord.agent.question import (
     Permission,
     check_options,
     command_subject,
+    decision,
 )
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
@@ -334,6 +335,7 @@ class Turn:
 
     # --- requests to the user and the client
 
+    @decision
     async def request_permission(
         self,
         subject: str | Tool,
@@ -349,10 +351,12 @@ class Turn:
         """Ask the user for permission: for a tool call, for a command that the agent will run, or for anything.
 
         A command is an argv, or a `shell_line` for `sh -c`. `directory` is where it runs, the session's unless given.
-        Once the turn is cancelled every open question counts as not approved.
+        Once the turn is cancelled every open question counts as not approved. A `pending` tool call that is allowed
+        is `in_progress` from then on; one that is not ends as `cancelled` at the end of its context.
 
         Raises:
             ValueError: There are no options, or two of them have the same id; or both a command and a line.
+            TypeError: It was tested for truth without `await`.
         """
         self._check()
         check_options(options)
@@ -385,6 +389,7 @@ class Turn:
             await subject._answered(title or (None if about is None else about.command), is_allowed=bool(permission))
         return permission
 
+    @decision
     async def elicit(
         self,
         message: str,
@@ -405,6 +410,7 @@ class Turn:
         request = ElicitForm(message, schema, self.session.id, None if tool is None else tool.id)
         return await self._elicit(request, "elicit")
 
+    @decision
     async def elicit_url(self, message: str, url: str, *, tool: Tool | None = None) -> Elicitation:
         """Ask the user to visit an address; accepting means that it was opened. See `can("elicit_url")`.
 

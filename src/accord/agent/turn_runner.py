@@ -20,7 +20,7 @@ from accord.agent.client import ClientCaller
 from accord.agent.kept_sessions import stopped_plans
 from accord.agent.open_prompt import OpenPrompt
 from accord.agent.question import PendingQuestion
-from accord.agent.registrations import Registrations, arguments_for, kind_of, no_prompt
+from accord.agent.registrations import Registrations, arguments_for, check_result, kind_of, no_prompt
 from accord.agent.request_errors import unknown_session, work_error
 from accord.agent.session import Session
 from accord.agent.session_repair import SessionRepair
@@ -277,10 +277,11 @@ class TurnRunner:
             if self._session._servers.are_used:
                 await turn._report_failures()
             if turn.command is None:
-                await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)
+                result = await self._registrations.threads.call(self._registrations.prompt or no_prompt, turn)
             else:
                 handler = self._registrations.commands[turn.command][1]
-                await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
+                result = await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
+            check_result(result, turn._speech)
             turn.finish(turn.stop_reason)  # checked again: it may have been set by hand
             await self._tidy(turn, "completed")
             await self._session._publisher.flush()

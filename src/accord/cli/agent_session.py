@@ -36,14 +36,22 @@ class StderrTail:
 
     def __init__(self) -> None:
         self._tail = bytearray()
+        self.count = 0
+        """How many bytes there were."""
 
     def __call__(self, data: bytes) -> None:
+        self.count += len(data)
         self._tail += data
         del self._tail[:-TAIL_BYTES]
 
     @property
     def text(self) -> str:
-        return self._tail.decode("utf-8", "replace").strip()
+        return self.since(0)
+
+    def since(self, count: int) -> str:
+        """The end of what came after the first `count` bytes."""
+        new = max(len(self._tail) - (self.count - count), 0)
+        return self._tail[new:].decode("utf-8", "replace").strip()
 
 
 async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
@@ -234,7 +242,9 @@ async def running_agent(
                 output.end()
         agent.on_respawn = on_respawn
         try:
-            yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
+            running = RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
+            running.stderr = tail
+            yield running
         finally:
             await agent.close()
     except CommandFailure as failure:
@@ -257,6 +267,7 @@ class RunningAgent:
         self.deadlines = deadlines
         self.yes: Callable[[SafeText], Awaitable[bool]] | None = None
         """Asks the user; None where there is no user to ask."""
+        self.stderr = StderrTail()
         self._log_in = log_in
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 

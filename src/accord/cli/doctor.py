@@ -71,6 +71,8 @@ async def _examine(target: Target, options: AgentOptions, finding: _Finding) -> 
     for line in noise[:3]:
         text = filled("prints lines that are no messages: {}", line.decode(errors="replace")[:100])
         finding.report(own("noise"), text, good=False)
+    if noise:
+        finding.report(own(""), own("stdout is for messages alone; in Python: print(..., file=sys.stderr)"), good=False)
     for edition, attempt in zip(EDITIONS, attempts, strict=True):
         result = attempt.result()
         finding.report(filled("edition {}", edition), result.text, good=result.good)

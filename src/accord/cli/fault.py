@@ -231,6 +231,8 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
 def _lost(error: ConnectionLost, name: str, agent: str) -> CommandFailure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
     advice = set_up_advice(agent) if name in {"start", "session"} else ""
+    if name == "start" and error.exit_status == 0 and not advice:
+        advice = "Does it serve the protocol (with Accord: agent.run())?"
     return CommandFailure(
         Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, examine=agent,
         agent_stderr=error.stderr_tail, cause="ConnectionLost",

@@ -156,6 +156,8 @@ def _refuse_verb(line: list[str]) -> None:
     if verb == "demo" or load_catalogue().find(verb) is not None:
         advice = f"Type: accord {'run' if line[1:] else 'chat'} {shlex.join(line)}"
         raise UsageFailure(f"there is no verb {verb!r}; it is an agent", advice=advice)
+    if verb in {"doctor", "info", "login"}:
+        raise UsageFailure(f"there is no verb {verb!r}", advice=f"Type: accord agents {shlex.join(line)}")
     meant = get_close_matches(verb, VERBS, 1, 0.5)
     guess = f"; did you mean {meant[0]}?" if meant else ""
     raise UsageFailure(f"there is no verb {verb!r}{guess}", advice=f"The verb comes first, one of: {', '.join(VERBS)}")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import sys
 import traceback
 from collections.abc import Sequence
 from enum import IntEnum
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -103,21 +105,48 @@ def spelled(arguments: Sequence[str]) -> str:
 
 
 STDERR_LINES = 12
+FRAME = '  File "'
+# Frames of Accord, and of what was not written for the agent.
+_PACKAGE = str(Path(__file__).parents[1])
+_LIBRARY = re.compile(r"[/\\](site-packages|lib[/\\]python3\.\d+)[/\\]|<frozen")
 
 
 def complain(failure: CommandFailure) -> None:
     """One line, and the end of the agent's stderr."""
-    remark(exact(failure.line))
-    for line in stderr_tail(failure):
+    quote_stderr(exact(failure.line), stderr_tail(failure))
+
+
+def quote_stderr(text: SafeText, lines: Sequence[SafeText]) -> None:
+    """A remark, and lines of the agent's stderr."""
+    remark(text)
+    for line in lines:
         sys.stderr.write(filled("  | {}\n", line))
     sys.stderr.flush()
 
 
 def stderr_tail(failure: CommandFailure) -> list[SafeText]:
     """The last lines that the agent wrote to its stderr, where they may explain the failure."""
-    if failure.is_explained:
-        return []
-    return safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]
+    return [] if failure.is_explained else last_lines(failure.agent_stderr)
+
+
+def last_lines(stderr: str) -> list[SafeText]:
+    """The last lines of an agent's stderr; what is too long loses the frames of tracebacks in Accord and in Python."""
+    lines = safe_lines(printed(stderr.strip()))
+    return (lines if len(lines) <= STDERR_LINES else _own_frames(lines))[-STDERR_LINES:]
+
+
+def _own_frames(lines: list[SafeText]) -> list[SafeText]:
+    """The lines without the frames of libraries, where a frame of the agent itself is among them."""
+    kept: list[SafeText] = []
+    is_left_out = False
+    for line in lines:
+        if line.startswith(FRAME):
+            is_left_out = _PACKAGE in line or _LIBRARY.search(line) is not None
+        elif not line.startswith("    "):
+            is_left_out = False
+        if not is_left_out:
+            kept.append(line)
+    return kept if any(line.startswith(FRAME) for line in kept) else lines
 
 
 def remark(text: SafeText) -> None:

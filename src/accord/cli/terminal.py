@@ -210,7 +210,7 @@ class _Choices:
         if option is None and typed_no(answer):
             return True, self._question.reject()
         if option is None and key not in _OWN_KEYS and not key.isdecimal():
-            option = _named(answer, self._options.values())
+            option = _named(answer, self._options.values()) or (self._options.get("y") if key == "yes" else None)
         if option is None and not any(each.consent == "allow" for each in self._options.values()):
             # No option can be allowed, so the answer does not matter.
             return True, self._question.reject()
@@ -244,7 +244,7 @@ class Questions:
                 is_understood, meant = choices.meant(answer)
                 if is_understood:
                     return meant
-                self._terminal.show_line(filled("  one of: {}", ", ".join(choices.keys)), "dim")
+                self._terminal.show_line(filled("  one of: {}; then Enter", ", ".join(choices.keys)), "dim")
 
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
         """The values of a form, or whether the address was visited."""

@@ -56,7 +56,7 @@ log = logging.getLogger("accord.client")
 
 
 class ConnectedAgent:
-    """An agent in the client author's API: its name, its capabilities, its sessions. Made by `accord.connect`.
+    """An agent in the client author's API: `info`, `capabilities`, `edition`, its sessions. Made by `accord.connect`.
 
     As an async context it is opened and closed. If its program is lost it is started again, see `accord.connect`.
     """

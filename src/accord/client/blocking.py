@@ -273,7 +273,7 @@ class BlockingSession:
 
     @property
     def agent(self) -> ConnectedAgent:
-        """The agent underneath: its name, its capabilities, its edition."""
+        """The agent underneath: `agent.info.name`, `agent.capabilities`, `agent.edition`."""
         return self._agent
 
     @property
@@ -371,6 +371,8 @@ def open_session(
         if options:
             raise TypeError(f"give these options to accord.connect: {', '.join(options)}")
         return BlockingSession(target[0], cwd, additional_directories, mcp_servers, session_id)
+    if unknown := sorted(options.keys() - ConnectOptions.__optional_keys__):
+        raise TypeError(f"accord.open() got an unexpected keyword argument {unknown[0]!r}")
     for name in ("permission", "elicit", "login"):
         callback = options.get(name)
         if callback is not None:

@@ -67,9 +67,7 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
 
 
 def _differences(granted: Target, wanted: Target) -> Iterator[str]:
-    """How a request differs from what was allowed about the same command, or the same file."""
-    if isinstance(granted, PathTarget) and isinstance(wanted, PathTarget) and _is_same_file(granted, wanted):
-        yield "with another text"
+    """How a request differs from what was allowed about the same command."""
     if not isinstance(granted, CommandTarget) or not isinstance(wanted, CommandTarget):
         return
     if (granted.argv, granted.line) != (wanted.argv, wanted.line):
@@ -264,17 +262,27 @@ class SessionConsent:
         grants = [grant for grant in self._grants if grant.turn is turn]
         return all(any(grant.covers(target) for grant in grants) for target in targets)
 
-    def differences(self, subject: Subject) -> list[str]:
-        """How a request differs from what was allowed in the running turn, where something alike was."""
-        granted = [each for grant in self._grants if grant.turn is self.session.running_turn for each in grant.targets]
-        return list(dict.fromkeys(text for a in granted for b in subject.targets or () for text in _differences(a, b)))
+    async def differences(
+        self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]] | None = None
+    ) -> list[str]:
+        """How a request differs from what was allowed in the running turn, where something alike was.
 
-    async def is_as_shown(self, subject: Subject, change_of: Callable[[], Awaitable[FileChange]]) -> bool:
-        """Whether a granted write makes the change that a question showed; one without a diff showed the path alone."""
+        A granted write differs if it does not make the change that the question showed; one without a diff showed the
+        path alone.
+        """
+        grants = [grant for grant in self._grants if grant.turn is self.session.running_turn]
+        if not self.is_granted(subject):
+            found = (
+                text for a in grants for t in a.targets for b in subject.targets or () for text in _differences(t, b)
+            )
+            return list(dict.fromkeys(found))
         target = PathTarget("edit", subject.accesses[0].path or "")
-        covering = [grant for grant in self._grants if grant.turn is self.session.running_turn and grant.covers(target)]
+        covering = [grant for grant in grants if grant.covers(target)]
         shown = [[change for place, change in grant.changes if place == target.path] for grant in covering]
-        if not all(shown):
-            return True
+        if change_of is None or not all(shown):
+            return []
         write = await change_of()
-        return any(_can_result(changes, write) for changes in shown)
+        if any(_can_result(changes, write) for changes in shown):
+            return []
+        is_there = write.old is not None and all(change.old is None for changes in shown for change in changes)
+        return ["the diff showed a new file, but the file exists" if is_there else "with another text"]

@@ -27,6 +27,7 @@ from accord.client.question import (
     WiderAnswer,
     called,
     chosen_option,
+    given_option,
 )
 from accord.client.session import Session
 from accord.errors import AccordError
@@ -216,30 +217,27 @@ class Policy:
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
         is_reading = set(subject.kinds) <= READING_KINDS
         in_turn = question.is_in_turn
+        is_denied = decision.effect == "deny"
+        differences = await consent.differences(subject, change_of) if in_turn and not is_denied else []
+        if differences:
+            title = question.title.replace(UNASKED, f"otherwise than was allowed: {', '.join(differences)}")
+            question = replace(question, title=title)
         by: DecidedBy
-        rule = decision.rule if decision.effect == "deny" else None
-        if decision.effect == "deny":
+        rule = decision.rule if is_denied else None
+        if is_denied:
             by, is_allowed = _source(decision), False
             self.refused_requests += decision.rule is not None
         # Before the rules that allow: the agent did ask, and the verdict must say so.
-        elif (
-            in_turn
-            and consent.is_granted(subject)
-            and (change_of is None or await consent.is_as_shown(subject, change_of))
-            and question.is_in_turn
-        ):
+        elif in_turn and not differences and consent.is_granted(subject) and question.is_in_turn:
             by, is_allowed = "question", True
         elif decision.effect == "allow" and (in_turn or is_reading):
             by, rule, is_allowed = _source(decision), decision.rule, True
         elif is_reading and decision.rule is None:
             by, is_allowed = "default", True
         else:
-            if differences := consent.differences(subject) if in_turn else []:
-                title = question.title.replace(UNASKED, f"otherwise than was allowed: {', '.join(differences)}")
-                question = replace(question, title=title)
             async with describe(question) as described:
                 answer, by = await self._ask_user(consent, described, subject)
-            option = chosen_option(question, answer)
+            option = given_option(question, answer)
             is_allowed = option is not None and option.consent == "allow"
         self._report(Verdict(question, is_allowed, by, rule))
         return is_allowed

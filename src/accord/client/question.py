@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -42,6 +43,8 @@ __all__ = [
     "called",
     "chosen_option",
 ]
+
+log = logging.getLogger("accord.client")
 
 MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
@@ -190,9 +193,19 @@ def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> Per
     return found[0] if len(found) == 1 and found[0].can_be_given(question.options) else None
 
 
+def given_option(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:
+    """The option that the user's callback means; what is no answer is a dismissal, and in the log."""
+    option = chosen_option(question, answer)
+    is_known = answer is DISMISSED or isinstance(answer, bool | PermissionOption | WiderAnswer | None)
+    if option is None and not is_known:
+        expected = ", ".join([*(repr(each.id) for each in question.options), "True, False or None"])
+        log.warning("a question is dismissed: %.100r is not an answer to it, which is one of %s", answer, expected)
+    return option
+
+
 def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionGiven:
     """The answer of a callback for the wire."""
-    option = chosen_option(question, answer)
+    option = given_option(question, answer)
     return PermissionGiven(None if option is None else option.id)
 
 
@@ -204,6 +217,8 @@ def elicited(answer: ElicitAnswer) -> Elicited:
         return Elicited("accept", answer)
     if answer is True:
         return Elicited("accept")
+    if not (answer is None or answer is False or answer == "cancel"):
+        log.warning("a form or an address is declined: a callback returned a %s", type(answer).__name__)
     return Elicited("cancel" if answer == "cancel" else "decline")
 
 

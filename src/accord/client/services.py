@@ -160,6 +160,7 @@ class Services:
         self._workspace: Workspace | None = None
         self._terminals = ClientTerminals(self._place, session._apply, pty=offer.pty)
         self._questions = OpenQuestions()
+        self._is_warned = False
         session._on_cancel = self._questions.cancel
         policy = serving.permission if isinstance(serving.permission, Policy) else None
         self._requests = MachineRequests(session, policy, self._questions, self._place)
@@ -221,6 +222,9 @@ class Services:
     async def _permission(self, request: RequestPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
         question = permission_question(self._session, request, claims)
+        if self._serving.permission is None and not self._is_warned:
+            self._is_warned = True
+            log.warning("the agent asks for permission, and is refused: accord.connect was given no `permission=`")
         if self._serving.permission is None or self._session._is_cancelling:
             return PermissionGiven(None)
         if not question.options:

@@ -353,7 +353,10 @@ class _Pause:
 
 
 class Reply:
-    """The result of a prompt. Made by `BlockingSession.prompt`; `str` of it is its text."""
+    """The result of a prompt. Made by `BlockingSession.prompt`; `str` of it is its text.
+
+    It has `text`, `answer`, `stop_reason`, `tool_calls`, `diffs`, `token_usage` and `usage`.
+    """
 
     def __init__(self, turn: Turn) -> None:
         self.text: str = turn.text

@@ -194,6 +194,11 @@ class ToolCall:
         """Whether it is over, however it ended."""
         return self.status in FINISHED
 
+    @property
+    def diffs(self) -> list[FileChange]:
+        """The changes of files that it shows, however it ended."""
+        return [change for item in self.content if isinstance(item, Diff) for change in item.changes]
+
     def change(self, event: ToolChanged) -> None:
         """Apply a report: a patch, or a new start from the defaults."""
         now = ToolCall(self.id) if event.created else self
@@ -412,11 +417,4 @@ def _compaction_event(compaction: CompactionEntry) -> CompactionChanged:
 
 def changes_of(calls: Iterable[ToolCall]) -> list[FileChange]:
     """The file changes that tool calls show, in their order; not those of calls that failed or were cancelled."""
-    return [
-        change
-        for call in calls
-        if call.status not in {"failed", "cancelled"}
-        for item in call.content
-        if isinstance(item, Diff)
-        for change in item.changes
-    ]
+    return [change for call in calls if call.status not in {"failed", "cancelled"} for change in call.diffs]

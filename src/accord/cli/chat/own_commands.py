@@ -17,8 +17,8 @@ from accord.session.option import Command
 
 OWN_COMMANDS: tuple[Command, ...] = (
     Command("help", "The keys and the commands of this chat"),
-    Command("exit", "Leave; the session can be gone on with"),
-    Command("new", "A new session"),
+    Command("exit", "Leave (also /quit, /q); the session can be gone on with"),
+    Command("new", "A new session (also /clear)"),
     Command("sessions", "The sessions of this directory"),
     Command("model", "Choose the model", hint="[name]"),
     Command("mode", "Choose the mode", hint="[name]"),

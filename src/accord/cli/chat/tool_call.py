@@ -65,6 +65,10 @@ class OmittedLines(FoldTitle):
     """
 
 
+_NOTHING = own("(nothing to show)")
+_NOTHING_OF_FAILED = own("(nothing to show; F2 shows the agent's stderr, which may have the reason)")
+
+
 def _with_hint(hidden: SafeText) -> SafeText:
     return filled("{} (Enter shows all)", hidden)
 
@@ -286,5 +290,5 @@ class ToolPart(Fold):
             return
         if not self._raw.is_attached:
             await self.body.mount(self._raw)
-        shown = raw_values(tool, self._cwd, indent=2) or [own("(nothing to show)")]
+        shown = raw_values(tool, self._cwd, indent=2) or [_NOTHING_OF_FAILED if tool.status == "failed" else _NOTHING]
         self._raw.update(label((joined(shown, own("\n")), MUTED)))

@@ -20,9 +20,10 @@ from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.run.shared_output import SharedOutput
 from accord.cli.session_index import SessionIndex, known_ids, short_id
 from accord.cli.show.line import duration
+from accord.cli.show.presentation import fails_silently
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
-from accord.cli.status import CommandFailure, Status, UsageFailure, complain, remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, complain, last_lines, quote_stderr, remark
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
 from accord.client import ConnectedAgent, Deadlines, MachineRequest, Session, Turn
@@ -212,6 +213,7 @@ class Conversation:
                 )
                 prompt = next((part for part in content if isinstance(part, str)), "")
                 index.note(target.key, session.id, session.cwd, key=session.key, prompt=prompt)
+                written, earlier = running.stderr.count, frozenset(session.transcript.tool_calls)
                 try:
                     ending = await self._turn(running, session, content)
                 finally:
@@ -225,7 +227,12 @@ class Conversation:
                     len(self._files_written),
                     self._commands_run,
                 )
-                return self._end(replace(ending, consent=consent))
+                status = self._end(replace(ending, consent=consent))
+        # When the agent has ended, all of its stderr is here.
+        news = [call for id_, call in session.transcript.tool_calls.items() if id_ not in earlier]
+        if (lines := last_lines(running.stderr.since(written))) and any(map(fails_silently, news)):
+            quote_stderr(own("a tool call failed; the end of the agent's stderr:"), lines)
+        return status
 
     def _remark(self, text: SafeText) -> None:
         self._progress.erase()

@@ -277,3 +277,8 @@ def stop_text(stop_reason: str) -> SafeText:
     if note is None or note.level == "info":
         return exact(stop_reason, STATUS_CHARACTERS)
     return filled("{}: {}", stop_reason, note.text)
+
+
+def fails_silently(call: ToolCall) -> bool:
+    """Whether a call failed and shows nothing that can be the reason, as a call of an agent whose tool raised."""
+    return call.status == "failed" and not call.raw_output and all(isinstance(each, Diff) for each in call.content)

@@ -41,7 +41,8 @@ EXAMPLES = """\
   accord run demo "read a.py" -o events | jq -r 'select(.type == "end") | .answer'
 
 exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout or --max-tools, 4 no such session,
-            5 permission denied, 6 authentication needed, 7 the agent did not start or died, 130 interrupted
+            5 denied by a rule, or because nobody could be asked (a no at the terminal is 0), 6 authentication needed,
+            7 the agent did not start or died, 130 interrupted
 """
 
 

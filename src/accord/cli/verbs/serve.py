@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import ipaddress
 import logging
 import os
@@ -169,7 +170,8 @@ def _start_failure(options: argparse.Namespace, error: Exception) -> CommandFail
         return store_failure(error)
     if isinstance(error, OSError):
         message = f"{options.host}:{options.port}: {error.strerror or error}"
-        return CommandFailure(Status.FAILED, "start", message)
+        advice = "Name another port with --port" if error.errno == errno.EADDRINUSE else ""
+        return CommandFailure(Status.FAILED, "start", message, advice=advice)
     return UsageFailure(str(error))
 
 

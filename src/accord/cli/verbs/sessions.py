@@ -259,7 +259,8 @@ def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: 
         where = own("") if everywhere else own(" in this directory (--all shows those of every one)")
         put(filled("there are no sessions{}", where))
     if not has_agent_list:
-        remark(own("these are our records; `accord sessions ls AGENT` asks the agent too"))
+        here = own("" if everywhere else " of this directory (--all shows those of every one)")
+        remark(filled("these are our records{}; `accord sessions ls AGENT` asks the agent too", here))
 
 
 # --- sessions of other processes

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from accord.cli.options import Parser, count_of, split_command
-from accord.cli.status import UsageFailure, remark
+from accord.cli.status import UsageFailure, remark, spelled
 from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
@@ -61,6 +61,9 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure("the agent's command is missing", advice="It comes behind --: accord tap -- my-agent --acp")
     if options.write:
         _check_target(options.write)
+    if sys.stdin is not None and sys.stdin.isatty():
+        line = f"accord tap {spelled(arguments)}"
+        _report(f"an editor starts this line, and speaks on its stdin; to try it: accord run hello -- {line}")
     from accord.trace.tap import run_tap  # noqa: PLC0415 - not for the help
 
     # The recorder is another process; the file is named after this one.

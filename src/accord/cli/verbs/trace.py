@@ -13,7 +13,7 @@ from pathlib import Path
 from accord.cli.options import Parser
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen, is_terminal, put, stdout_screen
-from accord.cli.status import Status, UsageFailure, remark
+from accord.cli.status import Status, UsageFailure, remark, spelled
 from accord.cli.trace_lines import message_line, statistics_lines
 from accord.cli.whole_file import whole_file
 from accord.display import filled, own, prose, safe_lines
@@ -66,6 +66,8 @@ def _parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the verb; returns 0, 1 where `--validate` found something, 2 for a file that cannot be used."""
+    if arguments[:1] == ["show"] and len(arguments) > 1 and not Path("show").exists():
+        raise UsageFailure("accord trace shows by itself", advice=f"Type: accord trace {spelled(arguments[1:])}")
     given = _parser().read(arguments)
     _check(given)
     progress = Progress(sys.stderr, shown=True)
