@@ -29,6 +29,7 @@ from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.postgres import Database
 from tests.serve.in_process import running
+from tests.serve.raw_clients import send
 
 GUIDE = Guide("fleet.md")
 PROGRAMS = {
@@ -125,6 +126,8 @@ async def test_the_web_application_of_the_guide(
         headers = {"Host": "agents.example.org"}
         async with accord.connect(f"http://127.0.0.1:{port}/acp", token=token, headers=headers) as agent:
             assert await answer_to(await agent.new_session(cwd=folder), "hi") == "You said: hi"
+        # As the guide's balancer and Kubernetes ask.
+        assert (await send(port, "GET", "/ready", {"Host": "localhost"})).status == 200
 
 
 def test_units_and_manifests_name_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
