@@ -355,6 +355,14 @@ MUTANTS = (
     ),
     Mutant(
         "fleet",
+        "a watcher waits for the end of the lease of an owner that was killed",
+        "serve/fleet.py",
+        "            await self.store.end_if_dead(incarnation)\n",
+        "            pass\n",
+        f"{WATCHERS}test_a_watcher_gets_the_end_of_a_turn_whose_owner_died_before_its_lease_ends",
+    ),
+    Mutant(
+        "fleet",
         "a watcher that was led to another node misses what happened meanwhile",
         "serve/followed_sessions.py",
         '"_meta": {"accord": {"after": after}}}\n',

@@ -87,6 +87,8 @@ class FleetStore(Protocol):
 
     async def nodes(self) -> list[Any]: ...
 
+    async def end_if_dead(self, incarnation: str) -> bool: ...
+
     async def set_draining(self) -> None: ...
 
     async def release_all(self) -> Any: ...
@@ -130,6 +132,8 @@ class ServerFleet:
         """All incarnations of this process: after a lost lease it goes on under a new one."""
         self._links: dict[str, set[Callable[[], object]]] = {}
         """Of each incarnation of a node: the callbacks that end what is open to it."""
+        self.unreached: set[str] = set()
+        """The incarnations to which a link is lost: their processes may be gone."""
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
         self._is_closed = False
@@ -233,9 +237,12 @@ class ServerFleet:
         return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)
 
     async def _refresh(self) -> None:
+        for incarnation in list(self.unreached):
+            await self.store.end_if_dead(incarnation)
         found: Iterable[Node] = await self.store.nodes()
         self._nodes = {node.name: node for node in found if node.is_live}
         live = {node.incarnation for node in self._nodes.values()}
+        self.unreached &= live
         for incarnation in [each for each in self._links if each not in live]:
             for end in list(self._links.pop(incarnation)):
                 end()

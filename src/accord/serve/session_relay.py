@@ -346,6 +346,7 @@ class SessionRelay:
 
     def _note_link(self, incarnation: str, report: LinkReport) -> None:
         """While a link is broken, its client may miss what its owner, which may live, writes."""
+        (self._fleet.unreached.discard if report.kind == "resumed" else self._fleet.unreached.add)(incarnation)
         link = self._links.get(incarnation)
         for session_id in () if link is None else link.sessions:
             if report.kind == "lost":
