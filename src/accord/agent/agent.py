@@ -106,6 +106,12 @@ class AsgiApplication(Protocol):
     def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
         """Await this once when the application is closed, for example to close the store of its agent."""
 
+    def on_drain(self, callback: Callable[[], None]) -> None:
+        """Call this when the fleet asks this node to drain: it begins `drain`, where another server runs it."""
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Begin nothing new, let turns end for so long, and in a fleet hand the sessions over."""
+
 
 class Agent:
     """An agent: register handlers, then `run` it.

@@ -257,7 +257,7 @@ class ServerFleet:
                 callback()
 
     def _report_lost(self, session_ids: frozenset[str]) -> None:
-        log.error("node %s lost %d sessions", self.name, len(session_ids))
+        log.error("node %s lost sessions: %d", self.name, len(session_ids))
         self._lost_sessions += len(session_ids)
         for callback in list(self.on_lost):
             callback(session_ids)
