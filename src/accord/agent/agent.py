@@ -106,7 +106,7 @@ class AsgiApplication(Protocol):
     def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
         """Await this once when the application is closed, for example to close the store of its agent."""
 
-    def on_drain(self, callback: Callable[[], None]) -> None:
+    def on_drain(self, callback: Callable[[], object]) -> None:
         """Call this when the fleet asks this node to drain: it begins `drain`, where another server runs it."""
 
     async def drain(self, timeout_seconds: float) -> None:

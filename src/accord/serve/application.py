@@ -75,7 +75,7 @@ class AgentApplication:
         if self._connections.fleet is not None:
             await self._connections.fleet.start()
 
-    def on_drain(self, callback: Callable[[], None]) -> None:
+    def on_drain(self, callback: Callable[[], object]) -> None:
         """Call this when the fleet asks this node to drain (`accord fleet drain`)."""
         if self._connections.fleet is not None:
             self._connections.fleet.on_drain.append(callback)

@@ -137,7 +137,7 @@ class ServerFleet:
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
         self._is_closed = False
-        self.on_drain: list[Callable[[], None]] = []
+        self.on_drain: list[Callable[[], object]] = []
         """Called when the row of this node asks it to drain."""
         self.on_lost: list[Callable[[frozenset[str]], None]] = []
         """Called with the sessions that this node lost with its lease."""
