@@ -38,7 +38,7 @@ MUTANTS = (
         "serving",
         "a foreign host is let in",
         "serve/access.py",
-        '        if "*" not in self._hosts and host not in self._hosts:\n',
+        '        if not any_host and "*" not in self._hosts and host not in self._hosts:\n',
         "        if False:\n",
         f"{SERVED_HTTP}test_a_request_gets_its_status",
     ),
