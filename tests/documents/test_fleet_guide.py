@@ -24,11 +24,12 @@ from accord.serve.runner import SHUTDOWN_SECONDS, Listener
 from accord.time_scale import scaled
 from tests.documents.console import Guide
 from tests.fleet.nodes import FLEET_SECRET
-from tests.fleet.talking import answer_to
+from tests.fleet.talking import answer_to, fleet_command
 from tests.forking_python import forking_python
 from tests.limits import limit
 from tests.postgres import Database
 from tests.serve.in_process import running
+from tests.serve.raw_clients import send
 
 GUIDE = Guide("fleet.md")
 PROGRAMS = {
@@ -98,10 +99,12 @@ async def test_two_nodes_in_five_minutes(folder: Path, database: Database) -> No
             async with accord.connect(f"http://127.0.0.1:{two}/acp", token=token) as at_two:
                 again = await at_two.load_session(session.id, cwd=folder)
                 assert await answer_to(again, "again") == "You said: again"
-        nodes, sessions, drain = LOOKS.splitlines()
+        run, nodes, sessions, drain = LOOKS.splitlines()
+        assert "You said: hello" in await typed(run.replace("8801", str(one)))
         assert {"one", "two"} <= set((await typed(nodes)).split())
         listed = json.loads(await typed(f"{sessions} --json"))
-        assert [(each["sessionId"], each["principal"]) for each in listed] == [(session.id, "ada")]
+        assert [each["principal"] for each in listed] == ["ada", "ada"]
+        assert session.id in {each["sessionId"] for each in listed}
         await typed(drain)
         async with asyncio.timeout(limit(40.0)):
             assert await servers[0].wait() == 0
@@ -125,6 +128,13 @@ async def test_the_web_application_of_the_guide(
         headers = {"Host": "agents.example.org"}
         async with accord.connect(f"http://127.0.0.1:{port}/acp", token=token, headers=headers) as agent:
             assert await answer_to(await agent.new_session(cwd=folder), "hi") == "You said: hi"
+        # As the guide's balancer and Kubernetes ask.
+        assert (await send(port, "GET", "/ready", {"Host": "localhost"})).status == 200
+        assert (await fleet_command(database, "drain", "three"))[0] == 0
+        owned = "select from accord.sessions where owner is not null"
+        async with asyncio.timeout(limit(20.0)):
+            while database.run(owned) or (await send(port, "GET", "/ready")).status != 503:
+                await asyncio.sleep(0.05)
 
 
 def test_units_and_manifests_name_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,7 +83,20 @@ async def test_what_cannot_be_moved_is_said(tmp_path: Path, database: Database) 
                 """insert into accord.nodes (incarnation, name, address, version, lock, lease_seconds, until)
                 values ('other', 'b', 'http://127.0.0.1:1', '1', 0, 1, clock_timestamp() + interval '1 hour')"""
             )
-            assert (await fleet_command(database, "move", session.id, "b", **wrong))[0] != 0
+            status, text = await fleet_command(database, "move", session.id, "b", **wrong)
+            assert (status != 0, "its secret is another one" in text) == (True, True)
             assert await answer_to(session, "two") == "You said: two"
         status, _ = await move(database, session.id, "b")
         assert status == 0
+
+
+async def test_a_node_with_another_secret_is_named_by_the_others(tmp_path: Path, database: Database) -> None:
+    async with fleet_of(tmp_path, database.conninfo, "a", lease_seconds=LEASE_SECONDS) as fleet:
+        other = await fleet.start("b", env={"ACCORD_FLEET_SECRET": "x" * 40})
+        at_a = accord.connect(address(fleet, "a"), token=TOKEN)
+        async with at_a, accord.connect(address(fleet, "b"), token=TOKEN, respawn=False) as at_b:
+            session = await at_a.new_session(cwd=fleet.root)
+            loading = asyncio.create_task(at_b.load_session(session.id, cwd=fleet.root))
+            await other.logged("its secret is another one")
+            loading.cancel()
+            await asyncio.gather(loading, return_exceptions=True)

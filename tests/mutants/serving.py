@@ -38,7 +38,7 @@ MUTANTS = (
         "serving",
         "a foreign host is let in",
         "serve/access.py",
-        '        if "*" not in self._hosts and host not in self._hosts:\n',
+        '        if not any_host and "*" not in self._hosts and host not in self._hosts:\n',
         "        if False:\n",
         f"{SERVED_HTTP}test_a_request_gets_its_status",
     ),
@@ -352,6 +352,14 @@ MUTANTS = (
         "        for session_id in left:\n            self._follow(session_id)\n",
         "        self._lost.update(left)\n",
         f"{WATCHERS}test_a_watcher_sees_the_next_turn_after_the_end_of_the_owner",
+    ),
+    Mutant(
+        "fleet",
+        "a watcher waits for the end of the lease of an owner that was killed",
+        "serve/fleet.py",
+        "            await self.store.end_if_dead(incarnation)\n",
+        "            pass\n",
+        f"{WATCHERS}test_a_watcher_gets_the_end_of_a_turn_whose_owner_died_before_its_lease_ends",
     ),
     Mutant(
         "fleet",

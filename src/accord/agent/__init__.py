@@ -2,7 +2,6 @@
 
 from accord.agent.agent import (
     Agent,
-    AsgiApplication,
     CommandHandler,
     ExtensionHandler,
     LoginCheck,
@@ -14,6 +13,7 @@ from accord.agent.agent import (
     SessionHandler,
     offer_session_models,
 )
+from accord.agent.asgi_application import AsgiApplication
 from accord.agent.blocking import (
     BlockingClient,
     BlockingCompaction,

@@ -7,11 +7,12 @@ import contextlib
 import logging
 import sys
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Literal, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
 import accord.transport
+from accord.agent.asgi_application import AsgiApplication
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
 from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for, check_handler
@@ -34,7 +35,6 @@ from accord.version import install_line
 
 __all__ = [
     "Agent",
-    "AsgiApplication",
     "CommandHandler",
     "ExtensionHandler",
     "LoginCheck",
@@ -88,24 +88,6 @@ E = TypeVar("E", bound=ExtensionHandler)
 N = TypeVar("N", bound=NotificationHandler)
 
 CANCEL_GRACE_SECONDS = scaled(5.0)
-
-
-class AsgiApplication(Protocol):
-    """An application for any ASGI server. Made by `Agent.asgi`."""
-
-    async def __call__(
-        self,
-        scope: MutableMapping[str, Any],
-        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
-        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
-    ) -> None:
-        """Serve one request, one socket, or the life of the server."""
-
-    async def close(self) -> None:
-        """End all connections."""
-
-    def on_closed(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Await this once when the application is closed, for example to close the store of its agent."""
 
 
 class Agent:

@@ -148,8 +148,9 @@ def node_store(options: argparse.Namespace) -> PostgresStore | None:
 def ask_to_move(owner: NodeRecord, secret: str, session_id: str, node: str) -> None:
     """Ask the node that owns a session to hand it over to another one, when its turn is over."""
     import urllib.request  # noqa: PLC0415 - only here
+    from http import HTTPStatus  # noqa: PLC0415 - only here
 
-    from accord.serve.fleet_pass import FORWARD_HEADER, FleetPass, PassSigner  # noqa: PLC0415 - only here
+    from accord.serve.fleet_pass import FORWARD_HEADER, NOT_TRUSTED, FleetPass, PassSigner  # noqa: PLC0415 - only here
 
     try:
         given = PassSigner(secret).sign(FleetPass("accord fleet", owner.name, owner.incarnation, ""))
@@ -162,10 +163,11 @@ def ask_to_move(owner: NodeRecord, secret: str, session_id: str, node: str) -> N
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         opener.open(request, timeout=MOVE_SECONDS).close()
     except OSError as error:
-        message = f"node {owner.name} cannot be asked at {owner.address}: {error}"
+        why = NOT_TRUSTED if getattr(error, "code", 0) == HTTPStatus.UNAUTHORIZED else error
+        message = f"node {owner.name} cannot be asked at {owner.address}: {why}"
         raise CommandFailure(Status.FAILED, "session", message) from error
 
 
-def store_failure(error: StoreError) -> CommandFailure:
+def store_failure(error: StoreError, phase: str = "start") -> CommandFailure:
     """The end of a command whose database cannot be used."""
-    return CommandFailure(Status.FAILED, "start", str(error))
+    return CommandFailure(Status.FAILED, phase, str(error))

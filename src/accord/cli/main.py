@@ -18,7 +18,7 @@ VERBS = {
     "new": "write a small project with an agent, its tests and the lines for editors",
     "agent": "the built-in coding agent, or one of a module, on stdin and stdout, for editors",
     "serve": "an agent over WebSocket and HTTP, for clients with a token",
-    "fleet": "the servers that share one database: ls, sessions, drain, export, import",
+    "fleet": "the servers that share one database: ls, sessions, drain, move, export, import",
     "check": "judge whether an agent or a client keeps the protocol",
     "tap": "record what an editor and an agent say to each other",
     "replay": "one side of a recorded conversation against a live other",

@@ -55,16 +55,16 @@ class AccessCheck:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
-    def check_page(self, headers: Mapping[str, str]) -> None:
-        """Refuse a foreign `Host`, by which a page reaches a loopback server, and a foreign `Origin`.
+    def check_page(self, headers: Mapping[str, str], *, any_host: bool = False) -> None:
+        """Refuse a foreign `Host`, by which a page reaches a loopback server, unless any will do; a foreign `Origin`.
 
         A request without `Origin` comes from no page, and neither does one with the pass of another node.
         """
         if self._pass_of(headers) is not None:
             return
         host = _without_port(headers.get("host", ""))
-        if "*" not in self._hosts and host not in self._hosts:
-            raise HttpRefusal(403, "host", "This host name is not served here")
+        if not any_host and "*" not in self._hosts and host not in self._hosts:
+            raise HttpRefusal(403, "host", "The name in the header Host is not served here (hosts, --allow-host)")
         origin = headers.get("origin")
         if origin is not None and not self.allows_origin(origin):
             raise HttpRefusal(403, "origin", "This origin may not connect")

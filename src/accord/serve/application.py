@@ -29,6 +29,7 @@ MOVE = "/move"
 MOVE_BYTES = 16 * 1024
 MOVE_SECONDS = 10.0
 _ENDPOINTS = frozenset({"", ENDPOINT})
+_HEALTH = frozenset({"/health", "/ready"})
 _SHOWN_CHARACTERS = 200
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _EXPOSED = "Acp-Connection-Id, Acp-Session-Id"
@@ -74,7 +75,7 @@ class AgentApplication:
         if self._connections.fleet is not None:
             await self._connections.fleet.start()
 
-    def on_drain(self, callback: Callable[[], None]) -> None:
+    def on_drain(self, callback: Callable[[], object]) -> None:
         """Call this when the fleet asks this node to drain (`accord fleet drain`)."""
         if self._connections.fleet is not None:
             self._connections.fleet.on_drain.append(callback)
@@ -105,10 +106,11 @@ class AgentApplication:
         began, status, who, is_over = time.monotonic(), 500, "-", True
         headers = headers_of(scope)
         try:
-            self._access.check_page(headers)
+            path = _path(scope)
+            # Who checks the health of a server knows its address alone, and learns nothing of a session.
+            self._access.check_page(headers, any_host=path in _HEALTH)
             _check_length(headers)
             send = self._for_page(headers, send)
-            path = _path(scope)
             if path not in _ENDPOINTS and (path != MOVE or scope["method"] != "POST"):
                 status = await self._status_page(scope["method"], path, send)
             elif path == MOVE:

@@ -87,6 +87,8 @@ class FleetStore(Protocol):
 
     async def nodes(self) -> list[Any]: ...
 
+    async def end_if_dead(self, incarnation: str) -> bool: ...
+
     async def set_draining(self) -> None: ...
 
     async def release_all(self) -> Any: ...
@@ -130,10 +132,12 @@ class ServerFleet:
         """All incarnations of this process: after a lost lease it goes on under a new one."""
         self._links: dict[str, set[Callable[[], object]]] = {}
         """Of each incarnation of a node: the callbacks that end what is open to it."""
+        self.unreached: set[str] = set()
+        """The incarnations to which a link is lost: their processes may be gone."""
         self._refreshing: asyncio.Task[None] | None = None
         self._asked_to_drain = False
         self._is_closed = False
-        self.on_drain: list[Callable[[], None]] = []
+        self.on_drain: list[Callable[[], object]] = []
         """Called when the row of this node asks it to drain."""
         self.on_lost: list[Callable[[frozenset[str]], None]] = []
         """Called with the sessions that this node lost with its lease."""
@@ -233,9 +237,12 @@ class ServerFleet:
         return max(min(REFRESH_SECONDS, self.store.lease_seconds / 3, *ends), _BEHIND_SECONDS)
 
     async def _refresh(self) -> None:
+        for incarnation in list(self.unreached):
+            await self.store.end_if_dead(incarnation)
         found: Iterable[Node] = await self.store.nodes()
         self._nodes = {node.name: node for node in found if node.is_live}
         live = {node.incarnation for node in self._nodes.values()}
+        self.unreached &= live
         for incarnation in [each for each in self._links if each not in live]:
             for end in list(self._links.pop(incarnation)):
                 end()
@@ -250,7 +257,7 @@ class ServerFleet:
                 callback()
 
     def _report_lost(self, session_ids: frozenset[str]) -> None:
-        log.error("node %s lost %d sessions", self.name, len(session_ids))
+        log.error("node %s lost sessions: %d", self.name, len(session_ids))
         self._lost_sessions += len(session_ids)
         for callback in list(self.on_lost):
             callback(session_ids)

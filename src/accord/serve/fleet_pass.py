@@ -17,12 +17,14 @@ import msgspec
 from accord.errors import LocalProtocolError
 from accord.serve.principals import Principal
 
-__all__ = ["FORWARD_HEADER", "FleetPass", "PassSigner"]
+__all__ = ["FORWARD_HEADER", "NOT_TRUSTED", "FleetPass", "PassSigner"]
 
 FORWARD_HEADER = "accord-fleet"
 MIN_SECRET_CHARACTERS = 32
 _VERSION = "1"
 _MAX_CHARACTERS = 16 * 1024
+# What a node says of another one that answers a pass with 401.
+NOT_TRUSTED = "it refuses the pass: its secret is another one, or its version"
 
 
 class PassRefused(Exception):

@@ -10,12 +10,13 @@ import json
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any
 
-from accord.errors import TransportError
+from accord.errors import ConnectFailed, TransportError
 from accord.jsonrpc.message import RequestId
 from accord.serve.fleet import Node, ServerFleet
-from accord.serve.fleet_pass import FORWARD_HEADER
+from accord.serve.fleet_pass import FORWARD_HEADER, NOT_TRUSTED
 from accord.serve.message_text import RESUME, changed, params_of
 from accord.serve.node_forwarding import CONNECT_SECONDS, socket_address
 from accord.serve.principals import Principal
@@ -106,7 +107,9 @@ async def open_link(
             return NodeLink(node, transport, early)
         log.warning("node %s refused to be linked", node.name)
     except (TransportError, TimeoutError, ConnectionAbortedError) as error:
-        log.warning("node %s cannot be linked: %s", node.name, str(error) or type(error).__name__)
+        is_refused = isinstance(error, ConnectFailed) and error.status == HTTPStatus.UNAUTHORIZED
+        why = NOT_TRUSTED if is_refused else str(error) or type(error).__name__
+        log.warning("node %s cannot be linked: %s", node.name, why)
     fleet.forget(node)
     if transport is not None:
         await transport.close()

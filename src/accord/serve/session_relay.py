@@ -346,8 +346,8 @@ class SessionRelay:
 
     def _note_link(self, incarnation: str, report: LinkReport) -> None:
         """While a link is broken, its client may miss what its owner, which may live, writes."""
-        link = self._links.get(incarnation)
-        for session_id in () if link is None else link.sessions:
+        (self._fleet.unreached.discard if report.kind == "resumed" else self._fleet.unreached.add)(incarnation)
+        for session_id in link.sessions if (link := self._links.get(incarnation)) else ():
             if report.kind == "lost":
                 self._start(self._followed_sessions.note_end(session_id))
             elif report.kind == "resumed":

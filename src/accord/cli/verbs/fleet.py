@@ -94,7 +94,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return asyncio.run(_with_store(conninfo, options))
     except StoreError as error:
-        raise store_failure(error) from error
+        raise store_failure(error, "session") from error
 
 
 async def _with_store(conninfo: str, options: argparse.Namespace) -> int:

@@ -249,7 +249,7 @@ class NodeLease:
             self.incarnation = ""
             self._state.notify_all()
         self._wake()
-        log.warning("the lease of this process is over: it has lost %d sessions", len(lost))
+        log.warning("the lease of this process is over, sessions that were lost with it: %d", len(lost))
         self._report(lost)
 
     def _report(self, lost: frozenset[str]) -> None:

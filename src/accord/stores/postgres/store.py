@@ -284,6 +284,10 @@ class PostgresStore(PostgresWriter):
         """The nodes whose lease lasts, by name."""
         return await self._read_now(self._nodes.live)
 
+    async def end_if_dead(self, incarnation: str) -> bool:
+        """End the lease of a node whose process the database sees to be gone; whether it has ended."""
+        return await self._read_now(lambda connection: self._nodes.end_if_dead(connection, incarnation))
+
     async def counts(self) -> list[NodeRecord]:
         """The nodes whose lease lasts, by name, each with the number of its sessions."""
         return await self._read_now(self._nodes.counted)
