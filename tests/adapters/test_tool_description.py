@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.adapters.tool_description import below, decoded_arguments, kind_of, paths_of, proposed_change, title_of
+from accord.adapters.tool_description import below, decoded, kind_of, paths_of, proposed_change, title_of
 from tests.tables import rows
 
 
@@ -83,5 +83,5 @@ def test_a_virtual_root_is_below_the_real_one() -> None:
 def test_arguments_that_are_nested_too_deeply_stay_a_text() -> None:
     deep = "[" * 5_000 + "]" * 5_000
 
-    assert decoded_arguments(deep) is deep
-    assert decoded_arguments('{"a": [1]}') == {"a": [1]}
+    assert decoded(deep) is deep
+    assert decoded('{"a": [1]}') == {"a": [1]}

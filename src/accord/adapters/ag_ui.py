@@ -18,7 +18,7 @@ from accord.adapters.ag_ui_messages import AguiMessages, OpenCall, PatchFailed, 
 from accord.adapters.ag_ui_source import EventSource, ThreadBusy, source_of
 from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
-from accord.adapters.questions import question_text, wants_consent
+from accord.adapters.questions import CONSENT, question_text, wants_consent
 from accord.adapters.serving import ServeOptions, make_agent
 from accord.agent import Agent, Turn
 from accord.agent.session import new_id
@@ -38,7 +38,6 @@ CUSTOM_INTERRUPT = "on_interrupt"
 APPROVAL_FIELDS = ("approved", "accepted", "confirmed")
 # Where these frameworks have, in the metadata of an interrupt, what the author asks with. Those of others are that.
 ASKED_WITH = {"mastra": "suspendPayload", "langgraph": "raw", "crewai": "output"}
-CONSENT = {"type": "boolean"}
 # A server sees late that a stream was closed, and refuses the next run of the thread until it has ended the run before.
 BUSY_PAUSES = tuple(map(scaled, (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 3.2)))
 
@@ -77,7 +76,6 @@ class _Run(FrameworkRun):
         self._messages = AguiMessages(kept.get("messages", ()))
         self._shared_state: Any = kept.get("state")
         """The state that agents share with their front end: it goes back with every run."""
-        self._tools: dict[str, ClientTool] = {}
         self._is_finished = False
         self._interrupts: list[Mapping[str, Any]] = []
         self._refused: set[str] = set()
@@ -89,7 +87,7 @@ class _Run(FrameworkRun):
 
     async def execute(self) -> None:
         # AG-UI does not say which tools the agent has itself.
-        self._tools = {tool.name: tool for tool in await self.client_tools(prefix=CLIENT_PREFIX)}
+        await self.client_tools(prefix=CLIENT_PREFIX)
         resume = self._answer_to_question()
         if resume is None:
             self._messages.add_prompt(self.prompt_parts())
@@ -128,7 +126,7 @@ class _Run(FrameworkRun):
             "messages": self._messages.answered(),
             "tools": [
                 {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-                for tool in self._tools.values()
+                for tool in self.mcp_tools.values()
             ],
             "context": [{"description": "The directory that the user works in", "value": session.cwd}],
             "forwardedProps": dict(self._props),
@@ -145,7 +143,7 @@ class _Run(FrameworkRun):
         """The answers to the interrupts of the run; None if there are none, or if the next prompt is the answer."""
         entries: list[Any] = []
         unanswered: list[Any] = []
-        ours = {call.id: call for call in self._messages.open_calls() if call.name in self._tools}
+        ours = {call.id: call for call in self._messages.open_calls() if call.name in self.mcp_tools}
         for interrupt in self._interrupts:
             call_id: str | None = interrupt.get("toolCallId")
             schema = _schema(interrupt)
@@ -183,16 +181,16 @@ class _Run(FrameworkRun):
         """Run the tools of ours that the run ended for; whether there were some."""
         if self.state.question is not None:
             return False
-        called = [call for call in self._messages.open_calls() if call.name in self._tools]
+        called = [call for call in self._messages.open_calls() if call.name in self.mcp_tools]
         for call in called:
             await self._run_client_tool(call)
         return bool(called)
 
     async def _run_client_tool(self, call: OpenCall) -> str:
-        result = await self.run_client_tool(self._tools[call.name], call.id, call.arguments)
+        result = await self.run_client_tool(self.mcp_tools[call.name], call.id, call.arguments)
         text = ClientTool.text(result)
         self._messages.add_result(call.id, text)
-        await (self.calls.fail if result.is_error else self.calls.complete)(call.id, result)
+        await self.calls.complete(call.id, result)
         await self.checkpoint()
         return text
 
@@ -275,9 +273,7 @@ class _Run(FrameworkRun):
         """Announce a call whose arguments are whole now; without an id all of them, as chunks do not say their end."""
         for call in self._messages.open_calls():
             if call.id not in self.calls and call_id in {None, call.id} and call.name not in QUESTION_CALLS:
-                tool = self._tools.get(call.name)
-                annotations = None if tool is None else tool.annotations
-                await self.announce_call(call.id, call.name, call.arguments, annotations=annotations)
+                await self.announce_call(call.id, call.name, call.arguments)
 
     async def _end(self, event: Mapping[str, Any]) -> None:
         call_id, content = event["toolCallId"], event["content"]

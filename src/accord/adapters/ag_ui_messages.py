@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from accord.adapters.framework_run import NOT_FINISHED
 from accord.adapters.prompt_parts import Media, PromptPart
-from accord.adapters.tool_description import decoded_arguments
+from accord.adapters.tool_description import decoded
 from accord.agent.session import new_id
 from accord.json_values import JsonValue
 
 __all__ = ["AguiMessages", "OpenCall", "patched"]
-
-
-NOT_FINISHED = "The user stopped the turn before its end."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class AguiMessages:
     def open_calls(self) -> list[OpenCall]:
         """The calls without a result, in order."""
         return [
-            OpenCall(call["id"], call["function"]["name"], decoded_arguments(call["function"]["arguments"] or "{}"))
+            OpenCall(call["id"], call["function"]["name"], decoded(call["function"]["arguments"] or "{}"))
             for _, call in self._open()
         ]
 
@@ -67,7 +65,7 @@ class AguiMessages:
         """Whether the arguments of a call are a whole JSON object already."""
         found = (call for message in self._messages for call in message.get("toolCalls") or () if call["id"] == call_id)
         text = next((call["function"]["arguments"] for call in found), "")
-        return text.rstrip().endswith("}") and isinstance(decoded_arguments(text), dict)
+        return text.rstrip().endswith("}") and isinstance(decoded(text), dict)
 
     def results(self) -> list[dict[str, Any]]:
         return [message for message in self._messages if message.get("role") == "tool"]
@@ -92,27 +90,18 @@ class AguiMessages:
     def start(self, message_id: str) -> None:
         """Begin a message of the assistant."""
         if self._find(message_id) is None:
-            self._messages.append({"id": message_id, "role": "assistant", "content": ""})
+            self._add(message_id)["content"] = ""
 
     def append(self, message_id: str | None, text: str) -> None:
         """Add a piece of text to a message; without an id to the last one of the assistant."""
-        message = self._find(message_id)
+        message = self._last_answer() if message_id is None else self._find(message_id)
         if message is None:
-            last = self._messages[-1] if self._messages else {}
-            if message_id is None and last.get("role") == "assistant":
-                message = last
-            else:
-                message = {"id": message_id or new_id("message"), "role": "assistant", "content": ""}
-                self._messages.append(message)
+            message = self._add(message_id)
         message["content"] = (message.get("content") or "") + text
 
     def start_call(self, call_id: str, name: str, parent_id: str | None = None) -> None:
         """Begin a tool call in its message, or in a message of its own."""
-        last = self._messages[-1] if self._messages else {}
-        message = self._find(parent_id) or (last if last.get("role") == "assistant" else None)
-        if message is None:
-            message = {"id": parent_id or new_id("message"), "role": "assistant"}
-            self._messages.append(message)
+        message = self._find(parent_id) or self._last_answer() or self._add(parent_id)
         calls = message.setdefault("toolCalls", [])
         calls.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}})
 
@@ -126,6 +115,15 @@ class AguiMessages:
 
     def add_result(self, call_id: str, content: Any, message_id: str | None = None) -> None:
         self._messages.append(_result(call_id, content, message_id))
+
+    def _add(self, message_id: str | None) -> dict[str, Any]:
+        self._messages.append({"id": message_id or new_id("message"), "role": "assistant"})
+        return self._messages[-1]
+
+    def _last_answer(self) -> dict[str, Any] | None:
+        """The last message, if it is one of the assistant."""
+        last = self._messages[-1] if self._messages else {}
+        return last if last.get("role") == "assistant" else None
 
     def _find(self, message_id: str | None) -> dict[str, Any] | None:
         if message_id is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from accord.adapters.mcp_tools import ClientTool, client_tools
 from accord.adapters.prompt_parts import MediaKind, PromptPart, plain_prompt, prompt_parts
 from accord.adapters.questions import is_yes
 from accord.adapters.tool_calls import ToolCalls, json_text, json_value
-from accord.adapters.tool_description import decoded_arguments, todos_of
+from accord.adapters.tool_description import decoded, todos_of
 from accord.agent import McpResult, Tool, Turn
 from accord.agent.question import decision
 from accord.errors import StoreError
@@ -31,7 +30,7 @@ from accord.session.content import Text
 from accord.session.event import PlanEntry, PlanPriority, PlanStatus
 from accord.time_scale import scaled
 
-__all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "FrameworkRun", "UserAnswer"]
+__all__ = ["CLIENT_PREFIX", "NOT_ALLOWED", "NOT_FINISHED", "FrameworkRun", "UserAnswer"]
 
 log = logging.getLogger("accord.adapters")
 
@@ -46,6 +45,7 @@ ANSWER = "answer"
 # Put before the names of the client's MCP tools: an agent's own names may not be known before it runs.
 CLIENT_PREFIX = "mcp_"
 NOT_ALLOWED = "The user did not allow it."
+NOT_FINISHED = "The user stopped the turn before its end."
 
 _abandoned: set[asyncio.Task[Any]] = set()
 """Runs that go on although they were cancelled; referred to here, so that they are not collected while they run."""
@@ -78,6 +78,10 @@ class FrameworkRun(abc.ABC):
         """The state that is kept with the session."""
         self.calls: ToolCalls = ToolCalls(turn, self.state, place)
         """The tool calls of this turn, by the framework's ids."""
+        self.mcp_tools: dict[str, ClientTool] = {}
+        """The tools that `client_tools` gave, by name."""
+        self.mcp_results: dict[str, McpResult] = {}
+        """The results of those tools by the ids of their calls, to be shown as the servers sent them."""
 
     # --- the adapter's part
 
@@ -176,22 +180,28 @@ class FrameworkRun(abc.ABC):
     async def client_tools(self, taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
         """The tools of the client's MCP servers.
 
-        `taken` are the names of the agent's own tools; `prefix` is for frameworks that do not say which those are.
+        `taken` are the names of the agent's own tools; `prefix` is for frameworks that do not say which those are. A
+        server that does not work concerns no other, and its user was notified when the session was opened.
         """
-        return await client_tools(self.turn, taken, prefix=prefix)
+        servers = await self.turn.mcp()
+        found = client_tools(servers.tools, taken, prefix)
+        self.mcp_tools = {tool.name: tool for tool in found}
+        return found
 
     async def run_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
         """Call a tool of the client's MCP servers, for frameworks that have no approval of their own for it.
 
         The user is asked first, unless the server says that the tool changes nothing; a refusal is a result with
-        `is_error`, and its call is cancelled.
+        `is_error`, and its call is cancelled. The result is also in `mcp_results`.
         """
-        if not tool.is_read_only:
-            given = dict(arguments)
-            if not await self.ask_call(call_id, tool.name, given, annotations=tool.annotations):
-                return McpResult([Text(NOT_ALLOWED)], is_error=True)
-        await self.calls.begin(call_id)
-        return await tool.call(arguments)
+        given = dict(arguments)
+        if tool.is_read_only or await self.ask_call(call_id, tool.name, given, annotations=tool.annotations):
+            await self.calls.begin(call_id)
+            result = await tool.call(arguments)
+        else:
+            result = McpResult([Text(NOT_ALLOWED)], is_error=True)
+        self.mcp_results[call_id] = result
+        return result
 
     def option(self, option_id: str) -> str | bool | None:
         """The value of a config option; None if the agent has none of this id."""
@@ -239,9 +249,14 @@ class FrameworkRun(abc.ABC):
         title: str | None = None,
         annotations: Mapping[str, Any] | None = None,
     ) -> None:
-        """Announce a call, as `ToolCalls.announce` does; the todos that it writes are the plan."""
+        """Announce a call, as `ToolCalls.announce` does; the todos that it writes are the plan.
+
+        The annotations of a tool of the client are added where none are given.
+        """
+        if annotations is None and name in self.mcp_tools:
+            annotations = self.mcp_tools[name].annotations
         await self.calls.announce(call_id, name, arguments, title=title, annotations=annotations)
-        todos = todos_of(name, decoded_arguments(arguments))
+        todos = todos_of(name, decoded(arguments))
         if todos is not None:
             await self.plan(todos)
 
@@ -287,10 +302,7 @@ class FrameworkRun(abc.ABC):
         kind = (schema or {}).get("type")
         if kind in (None, "string"):
             return text
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            value = text
+        value = decoded(text)
         if kind == "boolean":
             return value if isinstance(value, bool) else is_yes(text)
         properties = list((schema or {}).get("properties", ()))

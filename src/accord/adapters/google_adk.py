@@ -6,7 +6,6 @@ calls stay `pending` until their result, unless the user was asked.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,13 +27,14 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from accord.adapters.failures import module_of, tool_failure
-from accord.adapters.framework_run import CLIENT_PREFIX, FrameworkRun
+from accord.adapters.framework_run import CLIENT_PREFIX, NOT_FINISHED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import media_block
-from accord.agent import Agent, McpResult, Session, Turn
+from accord.adapters.tool_description import decoded
+from accord.agent import Agent, Session, Turn
 from accord.errors import InternalError
 from accord.session.option import Choice, Group
 
@@ -44,7 +44,6 @@ log = logging.getLogger("accord.adapters")
 
 APP_NAME = "accord"
 USER_ID = "user"
-NOT_FINISHED = "The user stopped the turn before its end."
 CONFIRMATION = "adk_request_confirmation"
 # What ADK gives where the author of a tool said no more than that it needs a confirmation.
 OWN_HINT = "Please approve or reject the tool call"
@@ -77,7 +76,6 @@ def serve(
     Without a `run_config` answers are streamed, and tools without `async` run in threads. Where users may choose among
     `models`, the chosen one replaces that of the root agent.
     """
-    root = agent.root_agent if isinstance(agent, App) else agent
     config = run_config or RunConfig(
         streaming_mode=StreamingMode.SSE, tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS)
     )
@@ -85,7 +83,7 @@ def serve(
     async def open_run(turn: Turn) -> FrameworkRun:
         return _Run(turn, await agent_for(turn, agent, App, BaseAgent), run_config=config, services=services or {})
 
-    own_name = name or getattr(agent if isinstance(agent, App) else root, "name", None) or "agent"
+    own_name = name or getattr(agent, "name", None) or "agent"
     return make_agent(own_name, open_run, models=models, **options)
 
 
@@ -127,9 +125,6 @@ class _Run(FrameworkRun):
         self._services = dict(services)
         self._own_sessions = None if "session_service" in services else _KeptSessions()
         self._refused: set[str] = set()
-        self._results: dict[str, McpResult] = {}
-        self._annotations: dict[str, Mapping[str, Any]] = {}
-        """The annotations of the client's MCP tools, by name."""
         self._streamed: set[bool] = set()
         """Whether text (False) and thoughts (True) of the current answer came in pieces."""
         self._output: str | None = None
@@ -193,9 +188,7 @@ class _Run(FrameworkRun):
             if (model := self.option("model")) is not None:
                 update["model"] = model
             taken = {tool.name for tool in await root.canonical_tools()}
-            found = await self.client_tools(taken, prefix=CLIENT_PREFIX)
-            self._annotations = {tool.name: tool.annotations for tool in found}
-            tools = [_ClientTool(tool, self) for tool in found]
+            tools = [_ClientTool(tool, self) for tool in await self.client_tools(taken, prefix=CLIENT_PREFIX)]
             if tools:
                 update["tools"] = [*root.tools, *tools]
         if update:
@@ -211,10 +204,9 @@ class _Run(FrameworkRun):
         """The message to go on with when the user has answered; None when the run is over."""
         answers: dict[str, Any] = {}
         unanswered: dict[str, Any] = {}
-        names: dict[str, str] = {}
+        names = {call.id: call.name for call in self._asked}
         for call in self._asked:
             arguments = call.args or {}
-            names[call.id] = call.name
             if call.name == CONFIRMATION:
                 original = arguments.get("originalFunctionCall", {})
                 description = _reason(arguments.get("toolConfirmation") or {})
@@ -269,7 +261,7 @@ class _Run(FrameworkRun):
         self._note_end(event)
         if self._output is not None:
             output, self._output = self._output, None
-            await (self.say_output(_decoded(output)) if event.is_final_response() else self.say(output))
+            await (self.say_output(decoded(output)) if event.is_final_response() else self.say(output))
 
     async def _notice_artifacts(self) -> None:
         if self.turn.session not in _have_notice:
@@ -294,8 +286,7 @@ class _Run(FrameworkRun):
             if call.name in {CONFIRMATION, QUESTION, CREDENTIAL}:
                 self._asked.append(call)
             elif call.name not in HIDDEN_CALLS:
-                annotations = self._annotations.get(call.name)
-                await self.announce_call(call.id, call.name, call.args, annotations=annotations)
+                await self.announce_call(call.id, call.name, call.args)
         elif part.function_response is not None and not event.partial:
             response = part.function_response
             waits = response.id in (event.actions.requested_tool_confirmations or {})
@@ -313,9 +304,9 @@ class _Run(FrameworkRun):
 
     async def _end(self, response: Any) -> None:
         value = response.response
-        result = self._results.pop(response.id, None)
+        result = self.mcp_results.pop(response.id, None)
         if result is not None:
-            await (self.calls.fail if result.is_error else self.calls.complete)(response.id, result)
+            await self.calls.complete(response.id, result)
         elif isinstance(value, Mapping) and value.get("error"):
             await self.calls.fail(response.id, str(value["error"]))
         else:
@@ -346,12 +337,6 @@ class _Run(FrameworkRun):
             self.turn.finish("refusal")
         # An exception may still follow, which has more details.
         self._error_code = event.error_code
-
-    async def call_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Run a tool of the client's servers, if the user allows it."""
-        result = await self.run_client_tool(tool, call_id, arguments)
-        self._results[call_id] = result
-        return result
 
     def has_own_error_callback(self, agent_name: str) -> bool:
         """Whether the author's agent handles a failing tool itself."""
@@ -390,7 +375,7 @@ class _ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:
-        result = await self._run.call_client_tool(self._tool, tool_context.function_call_id, args)
+        result = await self._run.run_client_tool(self._tool, tool_context.function_call_id, args)
         return {"error" if result.is_error else "result": ClientTool.text(result)}
 
 
@@ -454,10 +439,3 @@ def _part(part: str | Media) -> Any:
 def _app_name(agent: Any) -> str:
     name = _UNSAFE.sub("_", str(getattr(agent, "name", ""))) or APP_NAME
     return APP_NAME if name == USER_ID else name
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -45,8 +45,6 @@ def load_state(session: Session, framework: str) -> AdapterState:
     kept = session.state.get(KEY) if isinstance(session.state, dict) else None
     if kept is None:
         return AdapterState(framework)
-    if isinstance(kept, AdapterState):
-        return kept
     try:
         state = msgspec.convert(kept, AdapterState)
     except msgspec.ValidationError as error:

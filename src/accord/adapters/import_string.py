@@ -214,9 +214,7 @@ class _Scope:
         if depth == 0:
             return None
         match value:
-            case ast.Call(func=function):
-                return self.origin(function, depth - 1)
-            case ast.Await(value=inner):
+            case ast.Call(func=inner) | ast.Await(value=inner):
                 return self.origin(inner, depth - 1)
             case ast.Attribute(value=inner, attr=attribute):
                 owner = self.origin(inner, depth - 1)
@@ -232,7 +230,6 @@ class _Scope:
         module, _, name = where.partition(":")
         if not name or module.split(".")[0] == "accord":
             return where.replace(":", ".")
-        folder = self._path.parent
         if module.startswith("."):
             level = len(module) - len(module.lstrip("."))
             folder = self._path.parents[level - 1]
@@ -240,8 +237,7 @@ class _Scope:
             found = next((each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file()), None)
         else:
             found = _source_of(module)
-            if found is not None and not self._is_near(found):
-                found = None
+            found = found if found is not None and self._is_near(found) else None
         followed = None if found is None else _origin(found, name, depth)
         return followed or f"{module}.{name}"
 

@@ -10,7 +10,7 @@ import base64
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
@@ -23,7 +23,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt
 
 from accord.adapters.failures import tool_failure
-from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
 from accord.adapters.langgraph_runnables import (
     MESSAGES,
     OUTPUT,
@@ -37,10 +37,10 @@ from accord.adapters.langgraph_runnables import (
 )
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import PromptPart
-from accord.adapters.questions import question_text, wants_consent
+from accord.adapters.questions import CONSENT, question_text, wants_consent
 from accord.adapters.serving import ServeOptions, make_agent, value_for
 from accord.adapters.tool_calls import json_text, media_block
-from accord.adapters.tool_description import below, todos_of
+from accord.adapters.tool_description import below
 from accord.agent import Agent, Session, Turn
 from accord.errors import InvalidParams
 from accord.json_values import JsonValue
@@ -51,15 +51,11 @@ from accord.session.option import Choice, Group
 __all__ = ["serve"]
 
 FRAMEWORK = "LangGraph"
-GraphFactory: TypeAlias = Callable[..., Any]
-"""Makes the graph of a turn from the `Session` and, if it takes a second argument, the client's MCP tools."""
 STREAM_MODES = ("messages", "updates", "tasks")
 MAX_STEPS = 1_000
 # From this on a limit is none: LangChain's and LangGraph's own ones are about ten thousand.
 ENDLESS = 9_000
 LIMIT_ADVICE = "The next prompt goes on; serve(recursion_limit=…) or the graph's with_config allows more steps"
-REFUSED = "The user did not allow it."
-CONSENT = {"type": "boolean"}
 DECLINED = "The user did not answer."
 
 _serializer = JsonPlusSerializer()
@@ -184,11 +180,11 @@ class LangGraphRun(FrameworkRun):
         copied: Pregel[Any, Any, Any, Any] = given.copy({"checkpointer": self._own_saver})
         return copied
 
-    async def _call_factory(self, factory: GraphFactory, stack: AsyncExitStack) -> Any:
+    async def _call_factory(self, factory: Callable[..., Any], stack: AsyncExitStack) -> Any:
         names = list(inspect.signature(factory).parameters)
         arguments: list[Any] = [self._config if names == ["config"] else self.turn.session][: len(names)]
         if len(names) > 1:
-            arguments.append([self._native(tool) for tool in await self.client_tools(prefix="mcp_")])
+            arguments.append([self._native(tool) for tool in await self.client_tools(prefix=CLIENT_PREFIX)])
         made = factory(*arguments)
         if isinstance(made, AbstractAsyncContextManager):
             made = await stack.enter_async_context(made)
@@ -197,13 +193,10 @@ class LangGraphRun(FrameworkRun):
     def _native(self, tool: ClientTool) -> StructuredTool:
         async def call(**arguments: Any) -> str:
             call_id = self.calls.find(tool.name, arguments)
-            if call_id is not None and not tool.is_read_only and not await self.calls.request_permission(call_id):
-                return REFUSED
-            result = await tool.call(arguments)
-            if call_id is not None and result.is_error:
-                await self.calls.fail(call_id, result)
-            elif call_id is not None:
-                await self.calls.complete(call_id, result)
+            if call_id is None:
+                return tool.text(await tool.call(arguments))
+            result = await self.run_client_tool(tool, call_id, arguments)
+            await self.calls.complete(call_id, result)
             return tool.text(result)
 
         return StructuredTool(
@@ -361,12 +354,8 @@ class LangGraphRun(FrameworkRun):
         for message in messages_of(update):
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
-                    if call["id"] in self._output_calls:
-                        continue
-                    await self.calls.announce(str(call["id"]), call["name"], call["args"])
-                    todos = todos_of(call["name"], call["args"])
-                    if todos is not None:
-                        await self.plan(todos)
+                    if call["id"] not in self._output_calls:
+                        await self.announce_call(str(call["id"]), call["name"], call["args"])
             elif isinstance(message, ToolMessage) and message.tool_call_id not in self._output_calls:
                 await self._report_result(message)
         todos = update.get("todos")
@@ -420,7 +409,7 @@ class LangGraphRun(FrameworkRun):
         description = None if reason.startswith("Tool execution") and "\n\nTool: " in reason else reason
         if await self.ask_call(call_id, name, arguments, description=description):
             return {"type": "approve"}
-        return {"type": "reject", "message": REFUSED}
+        return {"type": "reject", "message": NOT_ALLOWED}
 
     def _answers_to_question(self) -> dict[str, Any] | None:
         """The answers to resume with, if the last run waits for this prompt."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord.adapters.tool_calls import text_of
-from accord.agent import McpError, McpResult, McpTool, Turn
+from accord.agent import McpError, McpResult, McpTool
 from accord.session.content import Text
 
 __all__ = ["ClientTool", "client_tools"]
@@ -53,18 +53,7 @@ class ClientTool:
         return text_of(result.content, result.structured) or "[no text]"
 
 
-async def client_tools(turn: Turn, taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
-    """The tools of all servers that work; `taken` are names that the agent's own tools have.
-
-    `prefix` is for frameworks that do not say which names those are.
-
-    A server that does not work concerns no other, and its user was notified when the session was opened.
-    """
-    servers = await turn.mcp()
-    return named_tools(servers.tools, taken, prefix=prefix)
-
-
-def named_tools(tools: Sequence[McpTool], taken: Collection[str] = (), *, prefix: str = "") -> list[ClientTool]:
+def client_tools(tools: Sequence[McpTool], taken: Collection[str], prefix: str) -> list[ClientTool]:
     """Each tool under its own name, or with its server's in front where that is taken, or with a number behind."""
     names = set(taken)
     found: list[ClientTool] = []

@@ -12,12 +12,12 @@ from typing import Any, Unpack
 
 import agents
 
-from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
+from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, NOT_FINISHED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media
 from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_value, media_block
-from accord.agent import Agent, McpResult, Session, Turn
+from accord.agent import Agent, Session, Turn
 from accord.errors import InvalidParams
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
@@ -26,7 +26,6 @@ from accord.session.option import Choice, Group
 __all__ = ["serve"]
 
 MAX_TURNS = 50
-NOT_FINISHED = "The user stopped the turn before its end."
 # The formats of recordings that the SDK's models take.
 AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav"}
 THOUGHT_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -101,8 +100,6 @@ class _Run(FrameworkRun):
         """The last text of an agent with an output type: the output, unless calls follow."""
         self._begun: set[str] = set()
         self._refused: set[str] = set()
-        self._results: dict[str, McpResult] = {}
-        self._client_tools: dict[str, ClientTool] = {}
 
     async def history(self) -> dict[str, Any]:
         partial = [{"role": "assistant", "content": self._text}] if self._text else []
@@ -112,7 +109,7 @@ class _Run(FrameworkRun):
     # --- the run
 
     async def execute(self) -> None:
-        self._items.append({"role": "user", "content": self._content()})
+        self._items.append({"role": "user", "content": [_input_part(part) for part in self.prompt_parts()]})
         await self.checkpoint()
         agent = await self._equipped(self._current())
         config = self._config
@@ -185,14 +182,12 @@ class _Run(FrameworkRun):
     async def _equipped(self, agent: Any) -> Any:
         """The agent with the tools of the client's MCP servers; the author's own stays as it is."""
         tools = await self.client_tools({tool.name for tool in agent.tools}, prefix=CLIENT_PREFIX)
-        self._client_tools = {tool.name: tool for tool in tools}
         self._is_structured = _is_structured(agent)
         return agent.clone(tools=[*agent.tools, *map(self._function_tool, tools)]) if tools else agent
 
     def _function_tool(self, tool: ClientTool) -> Any:
         async def invoke(context: Any, arguments: str) -> str:
-            result = await tool.call(json.loads(arguments or "{}"))
-            self._results[context.tool_call_id] = result
+            result = self.mcp_results[context.tool_call_id] = await tool.call(json.loads(arguments or "{}"))
             return ClientTool.text(result)
 
         return agents.FunctionTool(
@@ -203,9 +198,6 @@ class _Run(FrameworkRun):
             strict_json_schema=False,
             needs_approval=not tool.is_read_only,
         )
-
-    def _content(self) -> list[dict[str, Any]]:
-        return [_input_part(part) for part in self.prompt_parts()]
 
     # --- events
 
@@ -279,11 +271,7 @@ class _Run(FrameworkRun):
         call_id = _field(raw, "call_id")
         name = item.tool_name or _field(raw, "name") or _field(raw, "type") or "tool"
         arguments = _field(raw, "arguments") or _field(raw, "action")
-        tool = self._client_tools.get(name)
-        annotations = None if tool is None else tool.annotations
-        await self.announce_call(
-            call_id or _field(raw, "id"), name, arguments, title=item.title, annotations=annotations
-        )
+        await self.announce_call(call_id or _field(raw, "id"), name, arguments, title=item.title)
         if call_id is None:
             # A tool of the provider: it has run already, and no output will be reported.
             await self.calls.complete(_field(raw, "id"))
@@ -299,9 +287,9 @@ class _Run(FrameworkRun):
         call_id = item.call_id or _field(item.raw_item, "call_id")
         if call_id is None or call_id in self._refused:
             return
-        result = self._results.pop(call_id, None)
+        result = self.mcp_results.pop(call_id, None)
         if result is not None:
-            await (self.calls.fail if result.is_error else self.calls.complete)(call_id, result)
+            await self.calls.complete(call_id, result)
         elif str(item.output).startswith(DEFAULT_FAILURE):
             # The SDK marks a failed tool by this text alone, unless the author chose another. Some versions of it have
             # the exception behind the text.

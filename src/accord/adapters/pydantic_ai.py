@@ -48,14 +48,13 @@ from pydantic_ai.messages import (
 )
 
 from accord.adapters.failures import tool_failure
-from accord.adapters.framework_run import FrameworkRun
+from accord.adapters.framework_run import CLIENT_PREFIX, NOT_ALLOWED, FrameworkRun
 from accord.adapters.mcp_tools import ClientTool
 from accord.adapters.prompt_parts import Media, PromptPart
 from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, agent_for, make_agent, value_for
 from accord.adapters.tool_calls import media_block
-from accord.adapters.tool_description import todos_of
-from accord.agent import Agent, McpResult, Turn
+from accord.agent import Agent, Turn
 from accord.json_values import JsonValue
 from accord.session.content import Image
 from accord.session.option import Choice, Group
@@ -105,7 +104,6 @@ class PydanticAiRun(FrameworkRun):
         """The live list of the run."""
         self.returned: dict[str, ToolReturnPart | RetryPromptPart] = {}
         """The results that came since the last request of the model, which are no part of the messages yet."""
-        self.mcp_results: dict[str, McpResult] = {}
         self.has_text = False
         """Whether text of the last answer of the model was sent."""
         self._is_output = False
@@ -171,7 +169,7 @@ class PydanticAiRun(FrameworkRun):
 
     async def _toolsets(self) -> list[Any]:
         # The names of the agent's own tools are known in the run and not before.
-        tools = await self.client_tools(prefix="mcp_")
+        tools = await self.client_tools(prefix=CLIENT_PREFIX)
         if not tools:
             return []
         changing = {tool.name for tool in tools if not tool.is_read_only}
@@ -271,13 +269,10 @@ class _Reporter(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, call: Any, tool_def: Any, args: Any, handler: Any
     ) -> Any:
         run = self._run
-        await run.calls.announce(call.tool_call_id, call.tool_name, call.args)
+        await run.announce_call(call.tool_call_id, call.tool_name, call.args)
         # Before the tool does anything: if the process is killed in it, the kept history has the call.
         await run.checkpoint()
         await run.calls.begin(call.tool_call_id)
-        todos = todos_of(call.tool_name, args)
-        if todos is not None:
-            await run.plan(todos)
         try:
             return await handler(args)
         except Exception as error:
@@ -295,7 +290,7 @@ class _Reporter(AbstractCapability[Any]):
             allowed = await self._run.ask_call(
                 call.tool_call_id, call.tool_name, call.args, description=question_text(reason) if reason else None
             )
-            answers[call.tool_call_id] = allowed or ToolDenied("The user did not allow it.")
+            answers[call.tool_call_id] = allowed or ToolDenied(NOT_ALLOWED)
         # Without a result for these the run fails, unless `DeferredToolRequests` is one of its outputs.
         message = "This tool runs outside of the agent"
         calls: dict[str, Any] = {call.tool_call_id: ToolFailed(message) for call in requests.calls}

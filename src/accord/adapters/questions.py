@@ -12,10 +12,11 @@ from typing import Any
 from accord.adapters.tool_calls import json_text
 from accord.json_values import JsonValue
 
-__all__ = ["is_yes", "question_text", "wants_consent"]
+__all__ = ["CONSENT", "is_yes", "question_text", "wants_consent"]
 
 # The keys that authors use for the question itself, which comes first.
 QUESTION_KEYS = ("question", "message", "prompt", "text", "instruction", "hint", "reason", "title")
+CONSENT = {"type": "boolean"}
 YES = frozenset(
     {"y", "yes", "yes please", "true", "1", "ok", "okay", "sure", "allow", "approve", "approved", "accept", "confirm"}
     | {"continue", "go ahead", "proceed"}

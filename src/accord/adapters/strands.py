@@ -27,7 +27,7 @@ from accord.adapters.prompt_parts import Media
 from accord.adapters.questions import question_text
 from accord.adapters.serving import ServeOptions, agent_for, make_agent
 from accord.adapters.tool_calls import json_text, media_block
-from accord.agent import Agent, McpResult, StopReason, Turn
+from accord.agent import Agent, StopReason, Turn
 from accord.jsonrpc.plain import plain_text
 from accord.session.content import Text
 
@@ -186,8 +186,6 @@ class _Run(FrameworkRun):
         """The calls that interrupts are about, by the id of the interrupt."""
         self._streamed: dict[str, str] = {}
         """The last piece that each tool yielded."""
-        self._results: dict[str, McpResult] = {}
-        self._client_tools: dict[str, ClientTool] = {}
         if self.state.history is not None:
             kept = strands.Snapshot.from_dict(decode_bytes_values(copy.deepcopy(self.state.history)))
             agent.load_snapshot(kept)
@@ -208,7 +206,6 @@ class _Run(FrameworkRun):
         if (model := self.option("model")) in self._models:
             agent.model = self._models[str(model)]
         tools = await self.client_tools(agent.tool_names, prefix=CLIENT_PREFIX)
-        self._client_tools = {tool.name: tool for tool in tools}
         agent.tool_registry.process_tools([_ClientAgentTool(tool, self) for tool in tools])
         agent.add_middleware(ExecuteToolStage, self._observe)
         agent.add_hook(self._end_early, AfterToolCallEvent)
@@ -299,9 +296,7 @@ class _Run(FrameworkRun):
         for block in message["content"]:
             if (use := block.get("toolUse")) is not None:
                 if not self._is_structured_output(use["name"]):
-                    tool = self._client_tools.get(use["name"])
-                    annotations = None if tool is None else tool.annotations
-                    await self.announce_call(use["toolUseId"], use["name"], use["input"], annotations=annotations)
+                    await self.announce_call(use["toolUseId"], use["name"], use["input"])
             elif (result := block.get("toolResult")) is not None and result["toolUseId"] in self.calls:
                 await self._end(result)
 
@@ -314,7 +309,7 @@ class _Run(FrameworkRun):
         """The middleware around the body of a tool: approvals have been given before."""
         call_id = context.tool_use["toolUseId"]
         self._begun.add(call_id)
-        if context.tool_use["name"] not in self._client_tools:
+        if context.tool_use["name"] not in self.mcp_tools:
             await self.calls.begin(call_id)
         try:
             async for event in run_tool(context):
@@ -326,12 +321,6 @@ class _Run(FrameworkRun):
                 self._failure = failure
                 raise failure from error
             raise
-
-    async def call_client_tool(self, tool: ClientTool, call_id: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Run a tool of the client's servers, if the user allows it."""
-        result = await self.run_client_tool(tool, call_id, arguments)
-        self._results[call_id] = result
-        return result
 
     async def _end_early(self, event: Any) -> None:
         """A result, before the others of the same answer are there; a tool that failed may be tried again."""
@@ -345,7 +334,7 @@ class _Run(FrameworkRun):
 
     async def _end(self, result: Mapping[str, Any]) -> None:
         call_id = result["toolUseId"]
-        shown: Any = self._results.get(call_id) or [_shown(block) for block in result["content"]]
+        shown: Any = self.mcp_results.get(call_id) or [_shown(block) for block in result["content"]]
         if shown == [Text(self._streamed.get(call_id, ""))]:
             # The last piece that a tool yields is its result as well.
             shown = None
@@ -393,7 +382,7 @@ class _ClientAgentTool(AgentTool):
         return "python"
 
     async def stream(self, tool_use: Any, _invocation_state: Any, **_: Any) -> AsyncIterator[Any]:
-        result = await self._run.call_client_tool(self._tool, tool_use["toolUseId"], tool_use["input"])
+        result = await self._run.run_client_tool(self._tool, tool_use["toolUseId"], tool_use["input"])
         yield {
             "toolUseId": tool_use["toolUseId"],
             "status": "error" if result.is_error else "success",
@@ -407,9 +396,7 @@ def _interrupt_responses(answers: Mapping[str, Any]) -> list[Any]:
 
 def _reason(interrupt: Any) -> str | None:
     """The reason that the author's code gave for an interrupt, which may be any value."""
-    if interrupt.reason is None:
-        return None
-    return question_text(interrupt.reason)
+    return None if interrupt.reason is None else question_text(interrupt.reason)
 
 
 def _content_block(part: str | Media) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from accord.adapters.history import AdapterState
 from accord.adapters.prompt_parts import Media
-from accord.adapters.tool_description import decoded_arguments, kind_of, paths_of, proposed_change, title_of
+from accord.adapters.tool_description import decoded, kind_of, paths_of, proposed_change, title_of
 from accord.agent import McpResult, Session, Showable, Tool, Turn
 from accord.agent.question import decision
 from accord.errors import LocalProtocolError, RequestError
@@ -157,7 +157,7 @@ class ToolCalls:
         call has ended, another name or other arguments are another call. `annotations` are those of an MCP tool.
         """
         name = plain_text(name)
-        given = json_value(decoded_arguments(arguments))
+        given = json_value(decoded(arguments))
         known = self._tools.get(call_id)
         if known is not None and not (known.finished and self._is_other(call_id, name, given)):
             if given is not None and given != self._arguments[call_id] and not known.finished:
@@ -237,9 +237,13 @@ class ToolCalls:
             await tool.update(status="in_progress")
 
     async def complete(self, call_id: str, result: object = None, *, name: str = "tool") -> None:
-        """The tool returned. The result is shown as content; `name` is for a call that was never announced."""
+        """The tool returned. The result is shown as content; `name` is for a call that was never announced.
+
+        A result of an MCP server may say that the tool failed.
+        """
+        is_error = isinstance(result, McpResult) and result.is_error
         tool = await self.announce(call_id, name)
-        await tool.complete(*self._new_content(tool, result))
+        await (tool.fail if is_error else tool.complete)(*self._new_content(tool, result))
 
     async def fail(self, call_id: str, result: object = None, *, name: str = "tool") -> None:
         """The tool raised, or its result says that it failed."""

@@ -127,8 +127,8 @@ def below(root: str) -> Callable[[str], str]:
     return join
 
 
-def decoded_arguments(arguments: Any) -> Any:
-    """Arguments that a framework passes on as the model wrote them: JSON as a value, any other text as it is."""
+def decoded(arguments: Any) -> Any:
+    """Arguments or an output as the model or the user wrote them: JSON as a value, any other text as it is."""
     if not isinstance(arguments, str):
         return arguments
     try:
