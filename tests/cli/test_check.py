@@ -28,7 +28,8 @@ def fault(edition: str, name: str) -> list[str]:
 def test_an_agent_that_conforms_is_said_to_and_the_status_is_0(accord: Accord) -> None:
     result = accord("check", *QUICK, "--edition", "1", *fault("v1", "FullV1"))
     assert result.status == 0, result.stdout
-    assert result.stdout.splitlines()[-2] == "CONFORMANT"
+    assert result.stdout.splitlines()[-3] == "CONFORMANT"
+    assert "--tool-prompt" in result.stdout.splitlines()[-2]
     assert result.stderr == ""
 
 

@@ -498,6 +498,8 @@ async def test_where_there_are_no_process_handles_a_thread_waits(
     assert not exists(child.pid)
 
 
-async def test_a_whole_line_in_place_of_a_program_is_named_as_that() -> None:
+async def test_a_whole_line_or_an_agent_in_place_of_a_program_is_named_as_that() -> None:
     with pytest.raises(ConnectFailed, match=r"words apart: 'python', 'notes\.py'"):
         await spawn("python notes.py")
+    with pytest.raises(ConnectFailed, match="names of agents are for accord run"):
+        await spawn("demo")

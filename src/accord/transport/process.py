@@ -116,9 +116,13 @@ def _reason(argv: Sequence[str], error: Exception) -> str:
         return f"cannot start a program: {error}"
     # The error names the directory where that is what is missing.
     where = error.filename if error.filename not in {None, argv[0]} else argv[0]
-    words = argv[0].split() if isinstance(error, FileNotFoundError) and len(argv) == 1 else []
-    apart = f"; give its words apart: {', '.join(map(repr, words))}" if len(words) > 1 else ""
-    return f"cannot start {argv[0]}: {where}: {error.strerror}{apart}"
+    advice = ""
+    if isinstance(error, FileNotFoundError) and len(argv) == 1 and where == argv[0]:
+        words = argv[0].split()
+        advice = "; this is the name of a program, and the names of agents are for accord run and accord chat"
+        if len(words) > 1:
+            advice = f"; give its words apart: {', '.join(map(repr, words))}"
+    return f"cannot start {argv[0]}: {where}: {error.strerror}{advice}"
 
 
 class ChildProcess:

@@ -367,7 +367,7 @@ def every_line_is_a_message_or_an_array_of_some(evidence: Evidence) -> None:
     for record in evidence.records:
         for stretch in _stretches(record):
             if not _is_spread(stretch):
-                raise Violation("a line on stdout is no message", *stretch[:2])
+                raise Violation("a line on stdout is no message: what is printed belongs on stderr", *stretch[:2])
         if record.unended.strip():
             last = record.received()[-1:]
             raise Violation(f"stdout ends with something that is no line: {record.unended[:80]!r}", *last)

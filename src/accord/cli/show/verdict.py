@@ -129,6 +129,9 @@ def _verdict(report: Report, wrong: int) -> Iterator[Line]:
     if report.conformant:
         scope = own(" in the rules that were asked for") if report.scoped else own("")
         yield [Span(filled("CONFORMANT{}", scope), "green")]
+        if report.judged < len(report.outcomes) and not report.scoped:
+            advice = own("what was not done or is not offered was skipped: -v says which; --tool-prompt lets a tool be used")
+            yield [Span(advice, "dim")]
         return
     reasons = []
     if report.blocked_by_auth:
