@@ -130,7 +130,7 @@ def _verdict(report: Report, wrong: int) -> Iterator[Line]:
         scope = own(" in the rules that were asked for") if report.scoped else own("")
         yield [Span(filled("CONFORMANT{}", scope), "green")]
         if report.judged < len(report.outcomes) and not report.scoped:
-            advice = own("what was not done or is not offered was skipped: -v says which; --tool-prompt lets a tool be used")
+            advice = own("what it did not do was skipped: -v says which; --tool-prompt has it use a tool")
             yield [Span(advice, "dim")]
         return
     reasons = []
