@@ -242,6 +242,15 @@ MUTANTS = (
     ),
     Mutant(
         "fleet",
+        "the claim of another node is taken for that under which a client was served",
+        "stores/postgres/nodes.py",
+        "select epoch - (coalesce(owner, %s) <> %s)::int from",
+        "select epoch - 0 * (coalesce(owner, %s) <> %s)::int from",
+        "tests/stores/postgres/test_lease.py::"
+        "test_the_number_of_a_claim_is_known_also_where_another_node_has_claimed_the_session_since",
+    ),
+    Mutant(
+        "fleet",
         "a forwarded request is forwarded again",
         "serve/connections.py",
         "        if node is not None and credentials.forwarded_by is not None:\n",

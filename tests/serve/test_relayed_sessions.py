@@ -25,7 +25,9 @@ def answered(relay: SessionRelay, method: str, link: NodeLink | None, session_id
 
 
 class NoStore:
-    async def epoch_of(self, _: str) -> int:
+    incarnation = "here-1"
+
+    async def epoch_of(self, _: str, _node: str) -> int:
         return 1
 
 

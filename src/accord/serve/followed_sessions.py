@@ -45,8 +45,10 @@ class FollowedSessions:
         # Where the claim cannot be read, it is not followed: a cursor from before would send known events again.
         self._epochs.pop(session_id, None)
         self.resumed(session_id)
+        # Another node may claim it until the answer is there: what that one writes, the client does not have.
+        owner = self._store.incarnation if opening.link is None else opening.link.node
         try:
-            self._epochs[session_id] = await self._store.epoch_of(session_id)
+            self._epochs[session_id] = await self._store.epoch_of(session_id, owner)
         except StoreError as error:
             log.warning("the claim on a session could not be read: %s", error)
 

@@ -324,6 +324,19 @@ def test_a_program_that_ends_without_closing_its_store_lets_go_of_its_name_and_i
     assert database.run("select count(*) from accord.sessions") == [(1,)]
 
 
+async def test_the_number_of_a_claim_is_known_also_where_another_node_has_claimed_the_session_since(
+    database: Database,
+) -> None:
+    async with opened(database, "one") as one, opened(database, "other") as other:
+        await one.create(record("a"), owned=True)
+        claim = await other.epoch_of("a", one.incarnation)
+        await one.release("a")
+        assert await other.epoch_of("a", one.incarnation) == claim
+        assert await other.acquire("a")
+        assert await other.epoch_of("a", one.incarnation) == claim
+        assert await other.epoch_of("a", other.incarnation) == claim + 1
+
+
 async def test_a_lock_that_is_missing_after_a_promotion_is_no_sign_of_death(database: Database) -> None:
     with proxied(database) as proxy:
         async with (

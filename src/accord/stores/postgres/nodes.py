@@ -262,8 +262,9 @@ class NodeTable:
         row = connection.row(sql, [escaped(session_id)])
         return None if row is None else NodeRecord(*row)
 
-    def epoch_of(self, connection: PostgresConnection, session_id: str) -> int:
-        row = connection.row(f"select epoch from {self._schema}.sessions where id = %s", [escaped(session_id)])
+    def epoch_of(self, connection: PostgresConnection, session_id: str, incarnation: str) -> int:
+        sql = f"select epoch - (coalesce(owner, %s) <> %s)::int from {self._schema}.sessions where id = %s"
+        row = connection.row(sql, [incarnation, incarnation, escaped(session_id)])
         return 0 if row is None else int(row[0])
 
     def end_of(self, connection: PostgresConnection, session_id: str, epoch: int) -> int:

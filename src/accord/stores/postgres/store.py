@@ -255,9 +255,9 @@ class PostgresStore(PostgresWriter):
         """The node that owns the session, if its lease lasts; None for a free session and for an unknown one."""
         return await self._read_now(lambda connection: self._nodes.owner_of(connection, session_id))
 
-    async def epoch_of(self, session_id: str) -> int:
-        """The number of the last claim of a session; 0 for an unknown one."""
-        return await self._read_now(lambda connection: self._nodes.epoch_of(connection, session_id))
+    async def epoch_of(self, session_id: str, incarnation: str) -> int:
+        """The number of a node's claim on a session, also where another has claimed it since; 0 for an unknown one."""
+        return await self._read_now(lambda connection: self._nodes.epoch_of(connection, session_id, incarnation))
 
     async def end_of(self, session_id: str, epoch: int) -> int:
         """The position of the last event that was written by the claim `epoch`, or by an earlier one."""
