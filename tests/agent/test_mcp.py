@@ -655,7 +655,8 @@ async def test_after_close_nothing_is_left() -> None:
             await servers.close()
             assert time.monotonic() - began < limit(15.0)
         assert [pid for pid in children if exists(pid)] == []
-        assert not runs(grandchild)
+        # It was killed; how long the system takes to end it is not known.
+        assert await until(lambda: not runs(grandchild))
         assert asyncio.all_tasks() == {asyncio.current_task()}
         assert await until(lambda: descriptors() <= before | own)
         await good.close()
