@@ -129,7 +129,7 @@ def _verdict(report: Report, wrong: int) -> Iterator[Line]:
     if report.conformant:
         scope = own(" in the rules that were asked for") if report.scoped else own("")
         yield [Span(filled("CONFORMANT{}", scope), "green")]
-        if report.judged < len(report.outcomes) and not report.scoped:
+        if report.judged < len(report.outcomes) and report.side == "agent" and not report.scoped:
             advice = own("what it did not do was skipped: -v says which; --tool-prompt has it use a tool")
             yield [Span(advice, "dim")]
         return
