@@ -240,7 +240,7 @@ def build(target: Path) -> None:
     """
     zensical = Path(sys.executable).with_name("zensical")
     if not zensical.exists():
-        raise SiteError("Zensical is missing: . scripts/env installs it")
+        raise SiteError("Zensical is missing: with Python 3.11.5 or later . scripts/env installs it")
     work = target.with_name(f"{target.name}.work")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

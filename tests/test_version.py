@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from accord.cli.new_project.templates import FRAMEWORKS, files_of
 from accord.version import NOT_PUBLISHED, VERSION, install_line, own_requirement
@@ -68,3 +70,16 @@ def test_a_new_project_installs_the_copy_that_wrote_it(framework: str) -> None:
     # Here it is installed from this checkout, in other places perhaps by its name.
     if " @ " in wanted:
         assert (Path(unquote(urlsplit(wanted.partition(" @ ")[2]).path)) / "pyproject.toml").is_file()
+
+
+def test_what_the_environment_installs_goes_with_the_earliest_python_that_is_named() -> None:
+    refusing = {
+        each.name
+        for each in distributions()
+        if not SpecifierSet(each.metadata["Requires-Python"] or "").contains("3.11.0")
+    }
+    # What the site needs: its requirement leaves earlier ones out.
+    assert refusing <= {"zensical", "pymdown-extensions"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (site,) = [each for each in project["optional-dependencies"]["dev"] if each.startswith("zensical")]
+    assert "python_full_version >=" in site

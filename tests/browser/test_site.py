@@ -18,7 +18,7 @@ from tests.needs import needs_package
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.needs(program() is not None, HOW),
-    needs_package("zensical", "zensical is missing: . scripts/env installs it"),
+    needs_package("zensical", "zensical is missing: with Python 3.11.5 or later . scripts/env installs it"),
 ]
 ROOT = Path(__file__).parents[2]
 PAGES = (

@@ -191,7 +191,7 @@ def test_the_moving_picture_is_one_file_without_a_script_that_stands_still_on_re
 # --- built
 
 
-@needs_package("zensical", "zensical is missing: . scripts/env installs it")
+@needs_package("zensical", "zensical is missing: with Python 3.11.5 or later . scripts/env installs it")
 def test_the_site_is_built_without_a_warning_and_without_a_fault(tmp_path: Path) -> None:
     website.build(tmp_path / "site")
     site = tmp_path / "site"

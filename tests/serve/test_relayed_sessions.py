@@ -1,16 +1,19 @@
-"""The gauge of relayed sessions counts each session once, for as long as another node has it for this client."""
+"""What a node counts: each relayed session once, as long as another node has it, and a turn until its own end."""
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
+from accord.serve import remote_connection
 from accord.serve.principals import Principal
 from accord.serve.relay_ends import NodeLink
 from accord.serve.relayed_requests import Opening
 from accord.serve.session_relay import SessionRelay
 from accord.transport.memory import memory_pair
 from accord.transport.routing import Envelope
+from tests.tables import rows
 
 
 def link_to(name: str) -> NodeLink:
@@ -52,3 +55,16 @@ async def test_a_session_that_is_opened_again_or_closed_is_counted_once_or_not_a
     answered(relay, "session/load", first)
     relay._drop(first)
     assert fleet.relayed_sessions == 0
+
+
+@rows(
+    ("update", "ends"),
+    [
+        ({"sessionUpdate": "state_update", "state": "idle"}, True),
+        ({"sessionUpdate": "state_update", "state": "running"}, False),
+        ({"sessionUpdate": "tool_call_update", "toolCallId": "t", "rawOutput": {"state": "idle"}}, False),
+    ],
+)
+def test_only_a_state_of_the_session_ends_a_turn(update: dict[str, Any], *, ends: bool) -> None:
+    text = json.dumps({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+    assert remote_connection._is_end(text.encode()) is ends

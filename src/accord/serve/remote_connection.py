@@ -61,6 +61,11 @@ class LinkWriter(Protocol):
     def cancel(self) -> object: ...
 
 
+def _is_end(text: bytes | bytearray) -> bool:
+    # The output of a tool may have such a state, too.
+    return b'"state_update"' in text and _IDLE.search(text) is not None
+
+
 class RemoteConnection:
     """A connection from its `initialize` to its end.
 
@@ -329,7 +334,7 @@ class RemoteConnection:
 
     def _note_ends(self, session_id: str | None, texts: Sequence[bytes | bytearray]) -> None:
         """Note that a turn whose prompt is answered is over."""
-        if session_id is not None and self._sessions.get(session_id) and any(map(_IDLE.search, texts)):
+        if session_id is not None and self._sessions.get(session_id) and any(map(_is_end, texts)):
             self._sessions[session_id] = False
 
     def deliver_all(self, texts: Sequence[bytes | bytearray]) -> None:
