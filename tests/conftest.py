@@ -52,6 +52,8 @@ ROOT = Path(__file__).parent.parent
 for _name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
     os.environ.pop(_name, None)
 os.environ["SSL_CERT_DIR"] = str(ROOT / "tests")
+# It hides what a program still has to write at its end, and cuts each print into words.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
 # Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new

@@ -57,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     line = list(sys.argv[1:] if arguments is None else arguments)
     _open_closed_streams()
     _take_any_text()
+    status = 0
     try:
         status = _main(line)
         sys.stdout.flush()
@@ -69,17 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        return _stop_writing(error)
+        return _stop_writing(error, status)
     return status
 
 
-def _stop_writing(error: OSError) -> int:
-    """Report that stdout takes no more, and write nothing more to it: its disk is full, for example."""
+def _stop_writing(error: OSError, status: int) -> int:
+    """Write nothing more to stdout, which takes no more (its disk is full), and say so unless a failure was said."""
     from accord.cli.fault import unforeseen  # noqa: PLC0415 - only when something is wrong
     from accord.cli.show.screen import silence  # noqa: PLC0415
     from accord.cli.status import complain  # noqa: PLC0415
 
     silence()
+    if status:
+        return status
     failure = unforeseen(error)
     complain(failure)
     return failure.status
